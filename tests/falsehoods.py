@@ -42,9 +42,17 @@ class Scene:
     stack: Stack
     limits: Thresholds = field(default_factory=Thresholds)
     reference: bytes = b""
+    slowdown: float = 1.0
 
     def reasons(self) -> tuple[Reason, ...]:
-        judged = judge(self.visit, self.page, self.network, self.stack, self.limits)
+        judged = judge(
+            self.visit,
+            self.page,
+            self.network,
+            self.stack,
+            self.limits,
+            slowdown=self.slowdown,
+        )
         pictures = like_reference(self.visit, self.reference, self.limits)
         return (*judged, *pictures, *watched(self.visit, self.limits))
 
@@ -391,6 +399,12 @@ def heat(scene: Scene, beyond: bool) -> Scene:
     return scene.host(throttled=scene.limits.throttles + beyond)
 
 
+def as_fast(scene: Scene, beyond: bool) -> Scene:
+    """A client that should be four times slower."""
+    slowdown = 4 * (1 - scene.limits.slowdown_error) - _either(EPSILON, beyond)
+    return replace(scene.but(cpu_slowdown=slowdown), slowdown=4.0)
+
+
 def _needed_s(scene: Scene, share: float, beyond: bool) -> float:
     """CPU time that takes so much longer, and then is all or too much of what a load may lose."""
     held_up_s = scene.limits.held_up_share * scene.visit.plt_ms / 1000
@@ -706,6 +720,7 @@ FALSEHOODS = [
     Falsehood("overloaded", "much stolen time", robbed),
     Falsehood("overloaded", "stolen time", stolen),
     Falsehood("overloaded", "heat", heat),
+    Falsehood("device-drift", "a client that is too fast", as_fast),
     Falsehood("overloaded", "frames that may be lost", blind),
     Falsehood("aborted", "requests", dropped),
     Falsehood("aborted", "the navigation", broken_off),

@@ -40,13 +40,14 @@ def race(
     addresses: "Addresses" = "recorded",
     virtual: bool = False,
     computing: bool | None = None,
+    device: str | None = None,
     jobs: int | None = None,
     cluster: str | None = None,
 ) -> "Frames":
     """Races stacks as `dragstrip race` does, into the folder `out`, and returns its tables.
 
     A folder that holds the same race is continued. Raises `dragstrip.model.errors.InputError` for
-    what cannot be raced, and `dragstrip.testbed.errors.TestbedError` if nothing can run here.
+    bad input, and `dragstrip.testbed.errors.TestbedError` if the testbed cannot run here.
     """
     from dragstrip.model.study import Client
     from dragstrip.study.presets import find_network, find_stack
@@ -65,7 +66,15 @@ def race(
         restarts=restarts,
         addresses=addresses,
     ).resolve(cache_folder("pages"))
-    return run(study, out=out, virtual=virtual, computing=computing, jobs=jobs, cluster=cluster)
+    return run(
+        study,
+        out=out,
+        virtual=virtual,
+        computing=computing,
+        device=device,
+        jobs=jobs,
+        cluster=cluster,
+    )
 
 
 def run(
@@ -74,17 +83,18 @@ def run(
     out: str | Path,
     virtual: bool = False,
     computing: bool | None = None,
+    device: str | None = None,
     jobs: int | None = None,
     shard: str | None = None,
     cluster: str | None = None,
     admit_other_machines: bool = False,
 ) -> "Frames":
-    """Runs what the folder `out` still lacks of a study, or of one share of it (``"3/16"``), and
+    """Makes the visits of a study, or of one shard (``"3/16"``), that the folder `out` lacks;
     returns the folder's tables.
 
-    `study` is a study file or a study. `jobs` blocks run at once: by default one, in virtual time
-    one per core. `cluster` names a Dask cluster as `--cluster` does; `jobs` is then per machine.
-    Raises as `race` does.
+    `study` is a `Study` or the path of a study file. `jobs` blocks run in parallel: by default one,
+    in virtual time one per core. `cluster` names a Dask cluster as `--cluster` does; `jobs` is then
+    per machine. `device` is as for `--device`. Raises as `race` does.
     """
     from dragstrip.conduct.options import RunOptions
     from dragstrip.conduct.visits import make_visits
@@ -97,6 +107,7 @@ def run(
         out=Path(out),
         virtual=virtual,
         computing=computing,
+        device=device,
         jobs=jobs,
         shard=shard,
         cluster=cluster,

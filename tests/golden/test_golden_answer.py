@@ -56,7 +56,7 @@ def test_a_shown_difference_names_stack_size_interval_and_blocks() -> None:
 
 
 def exactly(*plts: tuple[float | None, ...]) -> str:
-    virtual = structs.replace(cell_of(*plts), clock=NETWORK)
+    virtual = structs.replace(cell_of(*plts), clock=PRICED)
     return answer(virtual, 180).sentence.partition(" h2 and h1 also")[0]
 
 

@@ -21,7 +21,7 @@ from made_replays import LOSSY, guests
 from nobody import AS_NOBODY, NOBODY
 
 MAIN = "from dragstrip.cli import main; main()"
-RACE = f"race synth:12x8KB --virtual --network {LOSSY} --stack h2 --stack h3 --seed 3".split()
+RACE = f"race synth:12x8KB --computing --network {LOSSY} --stack h2 --stack h3 --seed 3".split()
 PROGRAMS = ("dragstrip-link", "dragstrip-origin", "dragstrip-loader")
 
 

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.clock import (
     KEYS_NS,
@@ -71,27 +73,49 @@ def test_computing_takes_time_and_the_same_on_a_busy_machine(tmp_path):
 
 def test_a_script_takes_time_for_the_memory_that_it_fills(tmp_path):
     """Filling memory makes no system call, so the memory alone is what the script pays for."""
-    fills = b"<script>for (const x of new Uint8Array(8 << 20).fill(1)) if (!x) break</script>"
-    page = Recorded(url="https://a.test/", headers=(("content-type", "text/html"),), wire=fills)
-    recording = Recording(name="x", url=page.url, source="made", answers=(page,))
-    write_page(tmp_path / "x.har.zip", recording)
 
     def done_ms(kind: ClockKind) -> float:
-        study = StudySpec(
-            name=kind,
-            pages=[str(tmp_path / "x.har.zip")],
-            networks=[find_network(LOSSY.replace("2%", "0%"))],
-            stacks=[find_stack("h2"), find_stack("h1")],
-            runs=1,
-            seed=3,
-            controls=False,
-            clock=Clock(kind=kind),
-        ).resolve(tmp_path)
-        make_visits(study, tmp_path / kind)
-        [visit, *_] = Capsule.open(tmp_path / kind).visits()
-        assert visit.valid, visit.reasons
-        assert visit.plt_ms
-        return visit.plt_ms
+        return _done_ms(tmp_path / kind, 8, clock=Clock(kind=kind))
 
     pages = (8 << 20) / 4096
     assert done_ms("priced") - done_ms("computing") > pages * PAGE_NS / 1e6
+
+
+def test_a_client_four_times_slower_takes_four_times_as_long_for_what_it_computes(tmp_path):
+    """The time that a script fills 8 and 16 MB in, so that all else cancels out."""
+
+    def fills_ms(slowdown: float) -> float:
+        first, second = (
+            _done_ms(tmp_path / f"{slowdown:g}-{size}", size, slowdown) for size in (8, 16)
+        )
+        return second - first
+
+    assert fills_ms(4) == pytest.approx(4 * fills_ms(1), rel=0.05)
+
+
+def _done_ms(folder: Path, size_mb: int, slowdown: float = 1.0, clock: Clock = PRICED) -> float:
+    """Page load time of a page whose script fills `size_mb` MB."""
+    filled = f"new Uint8Array({size_mb} << 20).fill(1)"
+    fills = f"<script>for (const x of {filled}) if (!x) break</script>"
+    page = Recorded(
+        url="https://a.test/", headers=(("content-type", "text/html"),), wire=fills.encode()
+    )
+    folder.mkdir()
+    recording = Recording(name="x", url=page.url, source="made", answers=(page,))
+    write_page(folder / "x.har.zip", recording)
+    study = StudySpec(
+        name="fills",
+        pages=[str(folder / "x.har.zip")],
+        networks=[find_network(LOSSY.replace("2%", "0%"))],
+        stacks=[find_stack("h2"), find_stack("h1")],
+        runs=1,
+        seed=3,
+        controls=False,
+        client=Client(cpu_slowdown=slowdown),
+        clock=clock,
+    ).resolve(folder)
+    make_visits(study, folder / "out")
+    [visit, *_] = Capsule.open(folder / "out").visits()
+    assert visit.valid, visit.reasons
+    assert visit.plt_ms
+    return visit.plt_ms

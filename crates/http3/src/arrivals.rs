@@ -1,4 +1,4 @@
-//! What h3 does not tell a server about its requests.
+//! Information on requests that h3 does not give a server.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,26 +10,26 @@ use h3::quic::StreamId;
 use crate::frames::{PRIORITY_UPDATE, take_varint};
 use crate::sender::{Sender, WeakSender};
 
-/// Request streams that have arrived and not yet been asked about, and who hears what the client says
-/// of them later. Clones share them.
+/// Request streams that have arrived and were not asked about yet, and a handler for the client's
+/// later updates of them. Clones share them.
 #[derive(Clone, Default)]
 pub struct Streams(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    /// Whether they came as 0-RTT data, and what their answers leave by.
+    /// Whether each stream came as 0-RTT data, and the sender of its answer.
     waiting: Mutex<HashMap<StreamId, (bool, WeakSender)>>,
-    /// None ignores every update.
+    /// Called with each update; None ignores updates.
     hear: Option<Box<Hear>>,
 }
 
-/// Takes a request's stream and the value of a priority field; an error ends the connection.
+/// Takes a request's stream and the value of a priority field. An error ends the connection.
 type Hear = dyn Fn(StreamId, &[u8]) -> Result<(), Code> + Send + Sync;
 
 pub struct Arrival {
     /// Whether the request came as 0-RTT data.
     pub early: bool,
-    /// What its answer leaves by; None if h3 has given it up.
+    /// The sender of its answer; None if h3 has given it up.
     pub sender: Option<Sender>,
 }
 
@@ -61,7 +61,7 @@ impl Streams {
         waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The peer sent a frame of this type, on its control stream or elsewhere.
+    /// Handles a frame of this type from the peer, on its control stream or on another.
     pub(crate) fn update(&self, control: bool, kind: u64, mut payload: Bytes) -> Result<(), Code> {
         let Some(hear) = &self.0.hear else {
             return Ok(());

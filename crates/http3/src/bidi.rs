@@ -1,4 +1,4 @@
-//! Both halves of a stream, as h3 takes them.
+//! Both halves of a stream in the form that h3 needs.
 
 use std::task::{Context, Poll};
 

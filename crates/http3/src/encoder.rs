@@ -1,7 +1,8 @@
 //! A QPACK encoder that decides as Chromium's does (quiche, qpack_encoder.cc).
 //!
-//! Every field that is in no table is inserted and then referred to, as long as the table has room that
-//! no unacknowledged section needs, and as long as fewer streams than the peer allows can block.
+//! A field that is in no table is inserted and then referenced, if the table has room that no
+//! unacknowledged section needs, and if the number of streams that can block stays below the peer's
+//! limit.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -14,23 +15,23 @@ use crate::offer::Offer;
 /// Bytes that an entry counts in addition to its name and value (RFC 9204 section 3.2.1).
 const ENTRY_OVERHEAD: u64 = 32;
 
-/// The oldest part of the table. Its entries are copied to the front before a section refers to
-/// them.
+/// Share of the table that counts as its oldest part. Entries there are copied to the front before
+/// a section refers to them.
 const DRAINING: f64 = 0.25;
 
 #[derive(Default)]
 pub(crate) struct Encoder {
     table: DynamicTable,
     peer: Offer,
-    /// Insertions that the peer has told it received.
+    /// Number of insertions that the peer has acknowledged.
     received: u64,
     /// Sections on their way, by stream.
     sections: HashMap<u64, VecDeque<Section>>,
-    /// Instructions that have not left yet.
+    /// Instructions that were not sent yet.
     pub instructions: Vec<u8>,
 }
 
-/// What a section that was not acknowledged yet refers to.
+/// The references of a section that was not acknowledged yet.
 struct Section {
     /// Insertions that the peer must have received before it can read the section.
     required: u64,
@@ -38,7 +39,7 @@ struct Section {
     oldest: u64,
 }
 
-/// How a field stands in a section. Dynamic entries have their absolute index.
+/// How a field is represented in a section. Dynamic entries have their absolute index.
 enum Line<'a> {
     Static(usize),
     Dynamic(u64),
@@ -48,7 +49,7 @@ enum Line<'a> {
 }
 
 impl Encoder {
-    /// The peer offers a table, of which we use at most `limit` bytes.
+    /// Handles the peer's offer of a table, of which we use at most `limit` bytes.
     pub fn offered(&mut self, peer: Offer, limit: u64) {
         if self.peer == peer {
             return;
@@ -61,7 +62,7 @@ impl Encoder {
         }
     }
 
-    /// There is a table to use.
+    /// Whether there is a table to use.
     pub fn is_on(&self) -> bool {
         self.table.max_capacity() > 0
     }
@@ -70,7 +71,7 @@ impl Encoder {
         self.table.insert_count()
     }
 
-    /// The section of `stream`; what it needs in the table is in `instructions`.
+    /// Encodes the section of `stream`. The insertions that it needs are in `instructions`.
     pub fn encode(&mut self, stream: u64, fields: &[Header]) -> Vec<u8> {
         let may_block = self.may_block(stream);
         let mut oldest = self.oldest_in_use();
@@ -172,7 +173,7 @@ impl Encoder {
         kept + size <= self.table.max_capacity()
     }
 
-    /// Entries older than this are too close to their end to be referred to.
+    /// Entries older than this are too close to eviction to be referenced.
     fn draining(&self) -> u64 {
         let wanted = (self.table.max_capacity() as f64 * DRAINING) as u64;
         let mut free = self.table.max_capacity() - self.table.current_size();
@@ -208,7 +209,7 @@ impl Encoder {
         blocked < self.peer.blocked_streams
     }
 
-    /// What the peer's decoder tells. False if it cannot be true.
+    /// Handles instructions of the peer's decoder. False if they cannot be true.
     #[must_use]
     pub fn told(&mut self, told: DecoderInstruction) -> bool {
         match told {

@@ -1,4 +1,4 @@
-//! Every section decodes to what it was made from, whatever arrives first and whatever is lost.
+//! Every section decodes to its original fields, in any order of arrival and after any loss.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! quinn's errors, codes and stream ids as h3 takes them.
+//! quinn's errors, codes and stream ids in the form that h3 needs.
 
 use std::sync::Arc;
 

@@ -1,6 +1,8 @@
-//! HTTP/3 frames as they pass (RFC 9114 section 7): those of field sections change, all others do not.
+//! Passes HTTP/3 frames on (RFC 9114 section 7). Frames of field sections are changed, all others
+//! are not.
 //!
-//! h3 reads every frame but DATA whole, whatever length it announces. So none passes that is too long.
+//! h3 buffers every frame except DATA, whatever its announced length. So frames that are too long
+//! are not passed on.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
@@ -13,7 +15,7 @@ const PUSH_PRIORITY_UPDATE: u64 = PRIORITY_UPDATE + 1;
 /// Other types with a meaning (RFC 9114 section 7.2), or with one in HTTP/2 and so forbidden.
 const NAMED: [u64; 9] = [0x02, 0x03, SETTINGS, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0d];
 
-/// Most bytes of a field section as it comes. Who imposes a smaller limit tells h3.
+/// Most bytes of an encoded field section. A smaller limit is h3's task.
 const LONGEST_SECTION: u64 = 1 << 20;
 /// Most bytes of a frame of settings, or of numbers.
 const LONGEST_FRAME: u64 = 1 << 14;
@@ -25,11 +27,11 @@ use crate::offer::Offer;
 /// Finds field sections in what a peer sends on a stream.
 #[derive(Default)]
 pub(crate) struct Sections {
-    /// What came and was not passed on yet.
+    /// Bytes that arrived and were not passed on yet.
     buffer: BytesMut,
-    /// Remaining bytes of the frame that passes unchanged.
+    /// Remaining bytes of the current frame, which is passed on unchanged.
     passing: u64,
-    /// Remaining bytes of the frame that does not pass.
+    /// Remaining bytes of the current frame, which is not passed on.
     skipping: u64,
 }
 
@@ -40,11 +42,11 @@ pub(crate) enum Piece {
     Unchanged(Bytes),
     /// The field section of a HEADERS frame.
     Section(Bytes),
-    /// A field section that is too long, and does not pass.
+    /// A field section that is too long and is not passed on.
     Longest,
     /// The payload of a PRIORITY_UPDATE frame of this type, which h3 does not know.
     Update(u64, Bytes),
-    /// Another frame is too long: the connection ends.
+    /// Another frame is too long, so the connection ends.
     Excess,
 }
 
@@ -53,7 +55,7 @@ impl Sections {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// None until more came.
+    /// The next piece; None until more bytes arrive.
     pub fn next(&mut self) -> Option<Piece> {
         loop {
             self.skip();
@@ -110,7 +112,7 @@ impl Sections {
         ))
     }
 
-    /// The stream ended; what is left is for h3 to complain about.
+    /// The remaining bytes of a stream that has ended. h3 reports what is wrong with them.
     pub fn rest(&mut self) -> Bytes {
         self.buffer.split().freeze()
     }
@@ -136,7 +138,7 @@ pub(crate) fn headers(section: &[u8]) -> Bytes {
     out.freeze()
 }
 
-/// The section of a whole HEADERS frame; None if it is another.
+/// The section of a complete HEADERS frame; None for another frame.
 pub(crate) fn section(mut frame: Bytes) -> Option<Bytes> {
     let (kind, length, header) = frame_header(&frame)?;
     let whole = kind == HEADERS && (frame.len() - header) as u64 == length;
@@ -168,7 +170,8 @@ pub(crate) fn offering(mut stream: Bytes, offer: Offer) -> Option<Bytes> {
     Some(out.freeze())
 }
 
-/// What the SETTINGS at the start of a control stream, after its type, offer. None until all came.
+/// The offer in the SETTINGS at the start of a control stream, after its type. None until all of it
+/// has arrived.
 pub(crate) fn offered(stream: &[u8]) -> Option<Offer> {
     let (frame, length, header) = frame_header(stream)?;
     if frame != SETTINGS || length > LONGEST_FRAME {

@@ -7,8 +7,8 @@ use quinn::{ConnectionId, Side};
 use quinn_proto::TransportError;
 use quinn_proto::transport_parameters::TransportParameters;
 
-/// `replace` is given the keys of Handshake packets first, and then those of 1-RTT packets. `heard` is
-/// given the peer's transport parameters.
+/// A TLS session whose packet keys are replaced. `replace` gets the keys of Handshake packets
+/// first, and then those of 1-RTT packets. `heard` gets the peer's transport parameters.
 pub struct WithKeys<F, P> {
     pub inner: Box<dyn Session>,
     pub replace: F,

@@ -1,10 +1,10 @@
 //! HTTP/3 for origin and load generator: h3 over quinn, with what h3 lacks.
 //!
-//! h3 encodes and decodes field sections without a dynamic table. `Connection` stands between h3 and
-//! quinn and carries those sections over a table (RFC 9204), each way. It also tells whether a
-//! request came as 0-RTT data, takes the priority of its answer, and hears when the client changes it
-//! (RFC 9218). `WithKeys` and `Reader` are for what quinn has no settings for: they change packets where
-//! they are encrypted.
+//! h3 encodes and decodes field sections without a dynamic table. `Connection` sits between h3 and
+//! quinn and encodes these sections with a table (RFC 9204) in both directions. It also reports
+//! whether a request came as 0-RTT data, sets the priority of its answer, and handles the client's
+//! changes of it (RFC 9218). `WithKeys` and `Reader` change packets before they are encrypted,
+//! because quinn lacks settings for that.
 
 mod arrivals;
 mod bidi;

@@ -1,8 +1,8 @@
-//! What the two ends of a connection let each other do with QPACK's tables.
+//! The limits that the two ends of a connection set for each other's use of QPACK tables.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What one side lets the other do (RFC 9204 section 5). Nothing, by default.
+/// The limits that one side sets for the other (RFC 9204 section 5). By default it allows no table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Offer {
     /// SETTINGS_QPACK_MAX_TABLE_CAPACITY.
@@ -11,7 +11,7 @@ pub struct Offer {
     pub blocked_streams: u64,
 }
 
-/// What a peer offered last; connections to it share this.
+/// The peer's last offer, which connections to it share.
 #[derive(Debug, Clone, Default)]
 pub struct LastOffer(Arc<Mutex<Offer>>);
 

@@ -1,11 +1,11 @@
-//! The peer of a connection, and how the connection ends when the peer breaks a rule.
+//! The peer of a connection, and the end of the connection if the peer breaks a rule.
 
 use quinn::VarInt;
 
 use crate::arrivals::Streams;
 use crate::qpack::{Broken, Qpack};
 
-/// The peer's streams, and what reads them.
+/// The peer's streams, and their readers.
 #[derive(Clone)]
 pub(crate) struct Peer {
     pub quinn: quinn::Connection,

@@ -1,4 +1,4 @@
-//! The two tables of a connection, and the streams on which their ends talk (RFC 9204 section 4.2).
+//! The two tables of a connection, and the streams of their instructions (RFC 9204 section 4.2).
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -23,12 +23,12 @@ pub(crate) const DECODER: u64 = 0x03;
 /// Most bytes of decoded fields. h3 decides; this only bounds what it decides on.
 const MOST_DECODED: u64 = 1 << 24;
 
-/// How the tables of a connection were used so far.
+/// The use of a connection's tables so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
-    /// Entries the peer put into the table for what it sends.
+    /// Entries that the peer put into its table for the sections it sends.
     pub peer_entries: u64,
-    /// Entries we put into the table for what we send.
+    /// Entries that we put into our table for the sections we send.
     pub own_entries: u64,
 }
 
@@ -37,10 +37,10 @@ pub struct Usage {
 pub struct Qpack {
     /// What we let the peer do; its table for what it sends.
     pub(crate) offer: Offer,
-    /// The most we use of the table that the peer offers.
+    /// Most bytes that we use of the table that the peer offers.
     limit: u64,
     last_offer: LastOffer,
-    /// Whether the peer's offer has come.
+    /// Whether the peer's offer has arrived.
     heard: Arc<watch::Sender<bool>>,
     tables: Arc<Mutex<Tables>>,
 }
@@ -48,11 +48,11 @@ pub struct Qpack {
 struct Tables {
     encoder: Encoder,
     decoder: DynamicDecoder,
-    /// What the peer's encoder said and has no end yet.
+    /// Bytes from the peer's encoder that do not form a complete instruction yet.
     insertions: EncoderStreamReceiver,
-    /// What the peer's decoder said and has no end yet.
+    /// Bytes from the peer's decoder that do not form a complete instruction yet.
     acknowledgements: DecoderStreamReceiver,
-    /// Insertions the peer knows we received.
+    /// Number of insertions whose receipt we have acknowledged.
     told: u64,
     to_decoder: Writer,
     to_encoder: Writer,
@@ -60,12 +60,12 @@ struct Tables {
     blocked: HashMap<u64, Waker>,
 }
 
-/// A stream of instructions, and those that it did not take yet.
+/// A stream of instructions, and those that were not written to it yet.
 #[derive(Default)]
 struct Writer {
     stream: Option<SendStream>,
     pending: Vec<u8>,
-    /// The peer's flow control keeps something back, and a task waits to send it.
+    /// Whether the peer's flow control holds instructions back, and a task waits to send them.
     kept_back: bool,
 }
 
@@ -135,27 +135,27 @@ impl Qpack {
         self.heard.send_replace(true);
     }
 
-    /// Ends once the peer's offer has come.
+    /// Returns once the peer's offer has arrived.
     pub async fn heard(&self) {
         let mut heard = self.heard.subscribe();
         let _ = heard.wait_for(|heard| *heard).await; // we hold the sender
     }
 
-    /// Takes the stream on which we tell the peer's decoder of insertions.
+    /// Sets the stream for our insertions into the peer's table.
     pub(crate) fn write_insertions_to(&self, stream: SendStream) {
         let mut tables = self.tables();
         tables.to_decoder.open(stream, ENCODER);
         self.send_all(&mut tables);
     }
 
-    /// Takes the stream on which we acknowledge the peer's insertions.
+    /// Sets the stream for our acknowledgements of the peer's insertions.
     pub(crate) fn write_acknowledgements_to(&self, stream: SendStream) {
         let mut tables = self.tables();
         tables.to_encoder.open(stream, DECODER);
         self.send_all(&mut tables);
     }
 
-    /// A section as h3 wrote it, as it goes to the peer on `stream`.
+    /// Encodes a section of h3 for the peer, on `stream`.
     pub(crate) fn encode(&self, stream: u64, section: &[u8]) -> Option<Vec<u8>> {
         let mut tables = self.tables();
         if !tables.encoder.is_on() || !tables.to_decoder.is_clear() {
@@ -170,8 +170,8 @@ impl Qpack {
         Some(encoded)
     }
 
-    /// A section as the peer sent it on `stream`, as h3 can read it. The peer may not make more
-    /// streams wait than we offered (RFC 9204 section 2.1.2).
+    /// Decodes a section of the peer on `stream` for h3. The peer may not make more streams wait
+    /// than we offered (RFC 9204 section 2.1.2).
     pub(crate) fn poll_decode(
         &self,
         cx: &mut Context<'_>,
@@ -218,7 +218,7 @@ impl Qpack {
         self.send_all(&mut tables);
     }
 
-    /// Bytes from the peer's encoder.
+    /// Handles bytes from the peer's encoder.
     pub(crate) fn insert(&self, bytes: &[u8]) -> Result<(), Broken> {
         let mut tables = self.tables();
         let tables = &mut *tables;
@@ -234,12 +234,12 @@ impl Qpack {
         Ok(())
     }
 
-    /// Has sections looked at again that wait for insertions.
+    /// Wakes the streams whose sections wait for insertions.
     pub(crate) fn wake(&self) {
         self.tables().wake();
     }
 
-    /// Bytes from the peer's decoder.
+    /// Handles bytes from the peer's decoder.
     pub(crate) fn acknowledge(&self, bytes: &[u8]) -> Result<(), Broken> {
         let mut tables = self.tables();
         let tables = &mut *tables;
@@ -254,8 +254,9 @@ impl Qpack {
         }
     }
 
-    /// Sends what is pending. What the peer's flow control keeps back goes as soon as it may: a section
-    /// may wait for it, and nothing else may be left to send (RFC 9204 section 2.1.3).
+    /// Sends pending instructions. If the peer's flow control holds some back, they are sent as
+    /// soon as it allows: a section may wait for them, and there may be no later reason to send
+    /// (RFC 9204 section 2.1.3).
     fn send_all(&self, tables: &mut Tables) {
         for writer in [to_decoder, to_encoder] {
             if writer(tables).send() {
@@ -297,12 +298,12 @@ impl Writer {
         self.pending.insert(0, kind as u8);
     }
 
-    /// Everything written so far has gone to the transport.
+    /// Whether everything written so far was passed to the transport.
     fn is_clear(&self) -> bool {
         self.stream.is_some() && self.pending.is_empty()
     }
 
-    /// Sends what may leave now. Returns whether something is kept back for which no task waits
+    /// Sends what is allowed now. Returns whether something is held back and no task waits for it
     /// yet.
     fn send(&mut self) -> bool {
         if self.kept_back {

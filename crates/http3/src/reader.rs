@@ -1,4 +1,4 @@
-//! Numbers and frames in a QUIC packet.
+//! Reads numbers and frames from a QUIC packet.
 
 use crate::frames::take_varint;
 
@@ -42,8 +42,8 @@ impl<'a> Reader<'a> {
         (end <= self.bytes.len()).then(|| self.at = end)
     }
 
-    /// The type of the frame that begins here, which is passed (RFC 9000 section 19). None for one
-    /// that carries a stream's data, is cut off, or is not known.
+    /// Reads the frame that begins here and returns its type (RFC 9000 section 19). None for a
+    /// frame with stream data, a truncated one, or an unknown one.
     pub fn frame(&mut self) -> Option<u64> {
         let kind = self.varint()?;
         let numbers = match kind {

@@ -20,13 +20,13 @@ const EXCESSIVE_LOAD: VarInt = VarInt::from_u32(0x107);
 
 pub struct RecvHalf {
     quinn: RecvStream,
-    /// Read already.
+    /// Bytes that were read already.
     begun: Bytes,
-    /// None of a stream that h3 does not read either.
+    /// Decoder of its sections; None for a stream that h3 does not read.
     sections: Option<Decoding>,
 }
 
-/// Decodes the header sections of a stream. Dropped before the end, it tells the peer that the rest
+/// Decodes the header sections of a stream. If it is dropped early, it tells the peer that the rest
 /// stays unread.
 struct Decoding {
     connection: quinn::Connection,
@@ -34,7 +34,7 @@ struct Decoding {
     streams: Streams,
     stream: quinn::StreamId,
     sections: Sections,
-    /// Waits for insertions.
+    /// A section that waits for insertions.
     blocked: Option<Bytes>,
     ended: bool,
     /// Whether everything was read, or the peer knows that it will not be.

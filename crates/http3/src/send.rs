@@ -14,7 +14,7 @@ use crate::sender::{Sender, WeakSender};
 
 pub struct SendHalf<B> {
     id: quinn::StreamId,
-    /// None once QPACK has it.
+    /// The stream; None once QPACK has it.
     quinn: Option<Sender>,
     qpack: Qpack,
     writing: Option<Writing<B>>,
@@ -41,7 +41,7 @@ impl<B> SendHalf<B> {
 }
 
 impl<B: Buf> SendHalf<B> {
-    /// What goes to the peer in place of what h3 wrote.
+    /// The bytes to send to the peer in place of those that h3 wrote.
     fn translated(&mut self, mut written: WriteBuf<B>) -> Option<Writing<B>> {
         let first = written.chunk().first().copied();
         if self.id.dir() == Dir::Bi {

@@ -1,4 +1,4 @@
-//! The sending half of a stream, of which h3 is not the only owner.
+//! The sending half of a stream, which h3 shares with other owners.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -9,7 +9,8 @@ use quinn::SendStream;
 #[derive(Clone)]
 pub struct Sender(Arc<Mutex<SendStream>>);
 
-/// Keeps no stream alive: quinn ends one whose last owner is gone.
+/// A reference that does not keep the stream alive: quinn ends a stream when its last owner is
+/// gone.
 #[derive(Default)]
 pub(crate) struct WeakSender(Weak<Mutex<SendStream>>);
 
@@ -38,13 +39,14 @@ impl Sender {
         Some(stream.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// quinn sends higher numbers first. Where data waits already, this holds after its next packet.
+    /// Sets the stream's priority; quinn sends higher numbers first. If data waits already, it
+    /// applies after its next packet.
     pub fn set_priority(&self, number: i32) {
         // Fails only for a stream that is over.
         let _ = self.stream().set_priority(number);
     }
 
-    /// Waits until the peer has everything, or wants no more.
+    /// Waits until the peer has received everything, or has stopped the stream.
     pub async fn done(&self) {
         let stopped = self.stream().stopped();
         let _ = stopped.await;

@@ -1,4 +1,4 @@
-//! The peer's unidirectional streams: those of QPACK end here, the others go to h3.
+//! The peer's unidirectional streams. Those of QPACK are read here; the others go to h3.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -69,7 +69,7 @@ fn kind_of(head: &[u8]) -> Option<(u64, usize)> {
     Some((kind, head.len() - rest.len()))
 }
 
-/// Reads into `head` until `found` has what it looks for; None if the stream ends before.
+/// Reads into `head` until `found` returns a value; None if the stream ends before.
 async fn more_until<T>(
     stream: &mut RecvStream,
     head: &mut BytesMut,

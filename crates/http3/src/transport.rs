@@ -19,8 +19,8 @@ use crate::streams;
 
 type Opening<T> = Pin<Box<dyn Future<Output = Result<T, ConnectionError>> + Send>>;
 
-/// A connection for h3. Build it within a Tokio runtime: tasks read the peer's unidirectional
-/// streams.
+/// A connection for h3. Create it within a Tokio runtime, because tasks read the peer's
+/// unidirectional streams.
 pub struct Connection {
     streams: Streams,
     accept_bi: Opening<(SendStream, RecvStream)>,

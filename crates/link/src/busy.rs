@@ -1,4 +1,4 @@
-//! How fast the bottleneck really was.
+//! Measures the bottleneck's real rate.
 
 /// The ends of a busy stretch are uncertain by tens of microseconds; a stretch must be long
 /// enough for that to stay below one per cent of it.
@@ -17,7 +17,8 @@ struct Stretch {
     first_ns: u64,
     last_ns: u64,
     bytes: u64,
-    /// Bytes since `last_ns` of packets lost behind the bottleneck: they took their time too.
+    /// Bytes since `last_ns` of packets that were lost after the bottleneck. They took time there,
+    /// too.
     unseen_bytes: u64,
 }
 

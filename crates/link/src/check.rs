@@ -1,4 +1,4 @@
-//! What every effect checks of its numbers.
+//! Checks that effects share.
 
 use anyhow::{Result, ensure};
 

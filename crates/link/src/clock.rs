@@ -1,17 +1,19 @@
-//! Two clocks: the kernel stamps packets by the wall, the link schedules by the monotonic clock.
+//! Two clocks: the kernel timestamps packets by the wall clock, the link schedules by the monotonic
+//! clock.
 
 use libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, clockid_t};
 
 /// More than reading the clocks one after the other can make them differ.
 const READING_NS: u64 = 50_000;
-/// More than three readings take if nothing comes between: 512 ns in virtual time, less elsewhere.
+/// Longer than three readings take if nothing interrupts them: 512 ns in virtual time, less
+/// elsewhere.
 const UNDISTURBED_NS: u64 = 600;
 
 pub fn monotonic_ns() -> u64 {
     read_ns(CLOCK_MONOTONIC)
 }
 
-/// The monotonic and the realtime clock at one moment, read again if something came between.
+/// The monotonic and the realtime clock at one moment. They are read again after an interruption.
 pub fn both_ns() -> (u64, u64) {
     let mut tries = 10;
     loop {

@@ -1,4 +1,4 @@
-//! What a link is asked to be. Every field with unit, default and source: docs/reference/network.md.
+//! The settings of a link. docs/reference/network.md gives unit, default and source of every field.
 
 use std::path::PathBuf;
 
@@ -31,7 +31,7 @@ pub struct Config {
     pub down: Direction,
     #[serde(default)]
     pub accounting: Accounting,
-    /// Where to write what became of every packet: docs/reference/processes.md.
+    /// File for the fate of every packet: docs/reference/processes.md.
     #[serde(default)]
     pub record: Option<PathBuf>,
 }

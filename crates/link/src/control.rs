@@ -23,7 +23,7 @@ pub struct Link {
     down: Remote,
     client: Interface,
     origin: Interface,
-    /// What the kernel had dropped when counting began.
+    /// The kernel's counts of dropped packets when counting began.
     dropped: Option<Drops>,
     record: Option<Record>,
     since_us: u64,
@@ -52,7 +52,7 @@ enum Answer {
     Done {},
     Stats {
         since_us: u64,
-        /// Packets the record had no room for.
+        /// Packets for which the record had no room.
         record_missed: u64,
         up: Box<Report>,
         down: Box<Report>,
@@ -154,7 +154,7 @@ impl Link {
         }
     }
 
-    /// None if the kernel does not say.
+    /// Packets that the kernel dropped since then; None if the kernel does not say.
     fn dropped_since(&self) -> Option<Drops> {
         Drops::read(&self.client, &self.origin)?.since(self.dropped.as_ref()?)
     }

@@ -1,7 +1,7 @@
 //! Frames that the kernel dropped between the link and an end: losses that the model never decided.
 //!
-//! A veth that cannot hand a frame on counts it at both of its ends, as dropped on sending and on
-//! receiving. So the link's own two interfaces tell of all four ways.
+//! A veth that cannot pass a frame on counts it at both ends, as dropped on sending and on
+//! receiving. So the counters of the link's own two interfaces cover all four paths.
 
 use std::fs;
 
@@ -36,7 +36,7 @@ impl Drops {
         })
     }
 
-    /// What was dropped meanwhile; None if a counter began anew.
+    /// Packets dropped since `before`; None if a counter was reset.
     pub fn since(&self, before: &Self) -> Option<Self> {
         let spent = |now: Counter, then: Counter| {
             Some(Counter {
@@ -50,8 +50,8 @@ impl Drops {
         })
     }
 
-    /// Newer kernels (since 6.6) hand back a frame that they count as dropped: it is not lost in
-    /// silence.
+    /// Adds the drops to the reports. Kernels since 6.6 hand back a frame that they count as
+    /// dropped, so it is not lost in silence.
     pub fn tell(&self, up: &mut Report, down: &mut Report) {
         for (report, from, to) in [
             (up, self.client, self.origin),

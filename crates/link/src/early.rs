@@ -1,8 +1,8 @@
-//! Early data, as packets of the client show it, whatever server they go to.
+//! Detects early data in packets of the client, for every server.
 //!
-//! Over QUIC it has its own packet type (RFC 9001 section 4.6). Over TCP it is TLS records behind
-//! the ClientHello that leave before anything came from the server (RFC 8446 section 2.3): all
-//! segments until then acknowledge the same byte.
+//! Over QUIC, early data has its own packet type (RFC 9001 section 4.6). Over TCP it consists of
+//! TLS records after the ClientHello that are sent before anything came from the server (RFC 8446
+//! section 2.3): all segments until then acknowledge the same byte.
 
 use std::collections::HashMap;
 
@@ -15,9 +15,9 @@ const SYN: u8 = 0b10;
 const HANDSHAKE: u8 = 22;
 const ENCRYPTED: u8 = 23;
 const RECORD_HEADER: usize = 5;
-/// A flight of a client that is longer has been seen well enough.
+/// Most bytes of a client's flight that are examined.
 const MOST_FLIGHT: usize = 64 * 1024;
-/// Connections of a visit beyond this are not looked at.
+/// Most connections of a visit that are examined.
 const MOST_FLOWS: usize = 4096;
 /// Versions with a layout that is known: QUIC 1 and 2 (RFC 9369).
 const QUIC_1: u32 = 1;
@@ -30,7 +30,7 @@ pub struct EarlyData {
     flights: HashMap<u64, Flight>,
 }
 
-/// What a TCP connection carried before it received anything.
+/// Data that a TCP connection sent before it received anything.
 #[derive(Default)]
 struct Flight {
     acknowledged: Option<u32>,
@@ -115,7 +115,7 @@ impl Flight {
     }
 }
 
-/// How many encrypted records begin in what a client said behind its ClientHello.
+/// Number of encrypted records that begin after the ClientHello in a client's flight.
 fn encrypted(mut flight: &[u8]) -> usize {
     let mut count = 0;
     if flight.first() != Some(&HANDSHAKE) {

@@ -1,4 +1,4 @@
-//! Who is at the origin's end of the packets, and how much went to or came from each.
+//! Traffic by address and port at the origin's end.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -9,7 +9,7 @@ use crate::model::Packet;
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
-/// A page has one or two per host. What comes beyond this is not listed.
+/// Most far ends that are listed. A page has one or two per host.
 const MOST: usize = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -81,11 +81,11 @@ pub struct FarCount {
     pub bytes: u64,
     /// Packets that the link dropped, for whichever reason.
     pub dropped: u64,
-    /// When the first of those reached the link, microseconds of the Unix epoch.
+    /// When the first dropped packet reached the link, microseconds of the Unix epoch.
     pub first_drop_us: Option<u64>,
     /// Least time a packet spent in the link.
     pub transit_min_ms: Option<f64>,
-    /// Packets in which early data of clients began, and when the first of them reached the link.
+    /// Packets in which clients' early data began, and when the first of them reached the link.
     pub early_packets: u64,
     pub first_early_us: Option<u64>,
 }
@@ -157,7 +157,7 @@ impl FarEnds {
         }
     }
 
-    /// Early data began in a packet that came to the link.
+    /// Records that early data began in a packet that reached the link.
     pub fn early(&mut self, packet: &Packet) {
         if let Some(tally) = self.of(packet) {
             tally.early += 1;

@@ -1,4 +1,4 @@
-//! One direction of the link as a thread: frames in, the model's word, frames out.
+//! One direction of the link as a thread: reads frames, asks the model, sends frames.
 
 use std::collections::VecDeque;
 use std::io;
@@ -33,7 +33,7 @@ const IPV4: [u8; 2] = [0x08, 0x00];
 const IPV6: [u8; 2] = [0x86, 0xdd];
 /// Frames read before anything is sent.
 const BATCH: usize = 32;
-/// A frame the kernel has no room for is tried again after this time, and given up after that.
+/// Time after which a frame is tried again for which the kernel has no room; then it is given up.
 const RETRY_NS: u64 = 50_000;
 const PATIENCE_NS: u64 = 100_000_000;
 /// While packets are inside, arrivals need no waking if none can be due within twice this time;
@@ -44,7 +44,7 @@ type Task = Box<dyn FnOnce(&mut Forwarder) + Send>;
 
 /// Forwards one direction. Lives in its own thread and is reached through a [`Remote`].
 pub struct Forwarder {
-    /// What it forwards comes from the origin.
+    /// Whether the forwarded packets come from the origin.
     origin_sends: bool,
     ring: Ring,
     outlet: Outlet,
@@ -83,7 +83,7 @@ impl Epoch {
     }
 }
 
-/// Reaches a forwarding thread without ever holding it up.
+/// A handle to a forwarding thread, which never blocks it.
 pub struct Remote {
     tasks: Sender<Task>,
     mailbox: Arc<Mailbox>,
@@ -178,7 +178,7 @@ impl Remote {
 }
 
 impl Forwarder {
-    /// Becomes another link at `since_ns`: what came before is dropped and forgotten.
+    /// Becomes another link at `since_ns`; earlier packets are dropped.
     pub fn configure(
         &mut self,
         pipeline: Pipeline,
@@ -282,7 +282,7 @@ impl Forwarder {
         taken.is_some()
     }
 
-    /// A packet comes out of the model.
+    /// Handles a packet that leaves the model.
     fn leave(&mut self, packet: Packet) {
         match packet.dropped {
             None if packet.marked || packet.clamped_mss.is_some() => {
@@ -379,7 +379,7 @@ impl Forwarder {
         }
     }
 
-    /// The first packet of the outbox was sent at that time, or never will be.
+    /// Records that the first packet of the outbox was sent at `sent_ns`, or that it never will be.
     fn done(&mut self, sent_ns: Option<u64>) {
         let Some(packet) = self.outbox.pop_front() else {
             return;

@@ -1,4 +1,4 @@
-//! What the model must know of an IP packet's headers, and the mark it may leave there.
+//! The parts of an IP packet's headers that the model needs, and the mark that it may set there.
 
 use std::net::IpAddr;
 

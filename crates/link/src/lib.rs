@@ -1,11 +1,12 @@
-//! The emulated link: frames in at one interface, out at the other, late by what was asked.
+//! The emulated link: frames come in at one interface and leave at the other after the configured
+//! delay.
 //!
 //! [`model`] decides, without I/O or clock, when each packet leaves; each of its effects says in
 //! one file what it is asked, and [`config`] is all that was asked. [`forward`] runs one
 //! direction in a thread: it takes frames with the kernel's arrival stamps from a ring ([`ring`]),
 //! asks the model, waits ([`pace`]) and sends ([`socket`]). A [`meter`] counts what really
-//! happened, and [`record`] writes it packet by packet if asked. [`control`] is the JSON-lines side
-//! and [`program`] the command line of the program.
+//! happened, and [`record`] can write the fate of each packet. [`control`] answers commands in JSON
+//! lines, and [`program`] is the command line.
 
 pub mod config;
 pub mod far;

@@ -1,4 +1,4 @@
-//! What one direction really did, by the actual clock and not by its configuration.
+//! Measures what one direction really did, by the actual clock and not by its configuration.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub struct Report {
     pub by_effect: BTreeMap<String, u64>,
     /// Packets that reached the loss stage.
     pub loss_trials: u64,
-    /// What became of each of them, by index: `model::Fates`.
+    /// The fate of each of them, by index: `model::Fates`.
     pub loss_fates: String,
     pub host_loss: Vec<HostCount>,
     /// Loss in bursts: packets that met the bad state, how many of them were lost, how long the
@@ -47,34 +47,34 @@ pub struct Report {
     pub reordered: u64,
     /// Packets the kernel refused to send, after retries.
     pub send_failures: u64,
-    /// How often the kernel handed a frame back, which was then given to it again or given up.
+    /// Number of times that the kernel handed a frame back, which was then tried again or given up.
     pub send_retries: u64,
-    /// Frames the kernel dropped in silence on their way from an end to the link, and from the link
-    /// to the other end; None if it does not say.
+    /// Frames that the kernel dropped silently on their way from an end to the link, and from the
+    /// link to the other end; None if it does not say.
     pub lost_before: Option<u64>,
     pub lost_behind: Option<u64>,
     pub queued: u64,
     pub largest_frame_bytes: u64,
     pub ring_drops: u64,
-    /// What packets waited for the bottleneck; None if none passed one.
+    /// Time that packets waited for the bottleneck; None if none passed one.
     pub queue_p50_ms: Option<f64>,
     pub queue_p99_ms: Option<f64>,
     pub queue_max_ms: f64,
     pub busy_ms: f64,
     pub busy_bytes: u64,
-    /// Time the bottleneck took for all it carried, `line_bytes`, by the model's clock.
+    /// Time that the bottleneck took for `line_bytes`, by the model's clock.
     pub line_ms: f64,
     pub line_bytes: u64,
     pub transit_min_ms: Option<f64>,
-    /// The least of what packets spent in the link beyond the bottleneck: neither waiting for it nor on
+    /// Least time that a packet spent in the link without waiting for the bottleneck or crossing
     /// it.
     pub flight_min_ms: Option<f64>,
     pub lateness_p50_us: Option<f64>,
     pub lateness_p99_us: Option<f64>,
     pub lateness_max_us: Option<f64>,
-    /// What passed of each far end.
+    /// Traffic by far end.
     pub far_ends: Vec<FarCount>,
-    /// What passed when; None if nothing came.
+    /// Traffic over time; None if nothing came.
     pub timeline: Option<Course>,
 }
 
@@ -170,7 +170,7 @@ impl QueueReport {
 }
 
 impl Meter {
-    /// A packet came in; returns its index.
+    /// Counts a packet that came in; returns its index.
     pub fn arrived(&mut self, frame_bytes: usize, packet_bytes: u32) -> u64 {
         let index = self.packets_in;
         self.packets_in += 1;
@@ -184,12 +184,12 @@ impl Meter {
         self.far_ends.place(end)
     }
 
-    /// Early data began in a packet that came in.
+    /// Records that early data began in a packet that came in.
     pub fn early(&mut self, packet: &Packet) {
         self.far_ends.early(packet);
     }
 
-    /// A packet was sent at `actual_ns`.
+    /// Counts a packet that was sent at `actual_ns`.
     pub fn sent(&mut self, packet: &Packet, actual_ns: u64) {
         self.packets_out += 1;
         self.bytes_out += u64::from(packet.bytes);
@@ -209,7 +209,7 @@ impl Meter {
         self.passed_bottleneck(packet, Some(actual_ns));
     }
 
-    /// A packet was dropped by the model.
+    /// Counts a packet that the model dropped.
     pub fn dropped(&mut self, packet: &Packet, cause: DropCause) {
         *self.dropped.entry(cause.name).or_default() += 1;
         self.far_ends.dropped(packet);
@@ -219,18 +219,18 @@ impl Meter {
         self.passed_bottleneck(packet, None);
     }
 
-    /// The kernel would not send a packet.
+    /// Counts a packet that the kernel would not send.
     pub fn refused(&mut self, packet: &Packet) {
         self.send_failures += 1;
         self.passed_bottleneck(packet, None);
     }
 
-    /// The kernel handed a frame back.
+    /// Counts a frame that the kernel handed back.
     pub fn handed_back(&mut self) {
         self.send_retries += 1;
     }
 
-    /// `counts` are those of the pipeline the packets went through; `ahead_ns` is how far
+    /// The report. `counts` are those of the packets' pipeline; `ahead_ns` is how far
     /// CLOCK_REALTIME is ahead of the clock of the packets' times.
     pub fn report(&self, ring_drops: u64, counts: Counts, ahead_ns: u64) -> Report {
         let any_out = self.packets_out > 0;

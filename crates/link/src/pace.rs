@@ -1,10 +1,9 @@
 //! How a forwarding thread waits: asleep until shortly before a packet is due, then awake.
 //!
-//! A timer wakes a thread late by some tens of microseconds, more on a virtual machine. So the
-//! thread sets its timer early by as much as it was lately woken late, and spins the rest. A
-//! budget bounds the spinning: once it is spent, the thread sleeps to the deadline itself. In
-//! virtual time timers fire when they are due, and each reading of the clock in a spin would cost
-//! time.
+//! A timer wakes a thread some tens of microseconds late, more on a virtual machine. So the thread
+//! sets its timer earlier, by as much as recent wakings were late, and spins for the rest. A budget
+//! bounds the spinning: once it is spent, the thread sleeps to the deadline itself. In virtual time
+//! timers fire when they are due, and each reading of the clock in a spin would cost time.
 
 /// Longest spin before a deadline.
 const MAX_MARGIN_NS: u64 = 80_000;
@@ -59,8 +58,8 @@ impl Pace {
         self.budget_ns = self.budget_ns.saturating_sub(spun_ns);
     }
 
-    /// A sleep that a timer ended. The margin follows the later ones of such wakings quickly up
-    /// and slowly down.
+    /// Records a sleep that a timer ended. The margin grows quickly after late wakings, and shrinks
+    /// slowly.
     pub fn slept(&mut self, asked_ns: u64, slept_ns: u64) {
         let late_ns = slept_ns.saturating_sub(asked_ns);
         self.margin_ns = if late_ns > self.margin_ns {

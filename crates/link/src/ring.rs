@@ -17,7 +17,7 @@ const SLOTS: usize = 8192;
 /// Header of a slot and link-layer header, rounded up.
 const SLOT_OVERHEAD: usize = 128;
 const BLOCK_BYTES: usize = 1 << 18;
-/// Room for frames that are too long for a slot; they come by the socket's queue instead.
+/// Room in the socket's queue for frames that are too long for a slot.
 const QUEUE_BYTES: c_int = 8 << 20;
 const LONGEST_FRAME: usize = VNET_HEADER + (1 << 18);
 

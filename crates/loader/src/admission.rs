@@ -1,9 +1,10 @@
-//! Which requests may go to the sockets yet: Blink's tight mode and Chromium's resource scheduler.
+//! Decides which requests may go to the sockets: Blink's tight mode and Chromium's resource
+//! scheduler.
 //!
 //! Chromium calls requests below `Medium` delayable. It starts at most ten of them at once, and six
-//! to one host, unless the host is known to heed priorities (h2, h3): that server has the choice then
-//! (services/network/resource_scheduler). Blink holds back requests below `Medium` before the page's
-//! head is through, whatever the protocol (ResourceLoadScheduler).
+//! per host, unless the host is known to obey priorities (h2, h3), because its server then chooses
+//! the order (services/network/resource_scheduler). Over every protocol, Blink holds back requests
+//! below `Medium` until the page's head is processed (ResourceLoadScheduler).
 
 use std::collections::BTreeMap;
 
@@ -30,7 +31,8 @@ pub struct Admission {
     tight: Option<Tight>,
     /// Most urgent first, then in the order of their discovery.
     waiting: Vec<Candidate>,
-    /// Delayable ones that are under way: host, and whether it heeded priorities then.
+    /// Delayable requests that are under way: host, and whether it was known to obey priorities
+    /// then.
     running: BTreeMap<ResourceId, (String, bool)>,
 }
 
@@ -53,8 +55,8 @@ impl Admission {
         self.running.remove(&id);
     }
 
-    /// The next request that may go. `done` says whether a resource is processed, `prioritises`
-    /// whether a host is known to heed priorities.
+    /// The next request that may start. `done` says whether a resource is processed, `prioritises`
+    /// whether a host is known to obey priorities.
     pub fn next(
         &mut self,
         done: impl Fn(ResourceId) -> bool,

@@ -1,4 +1,4 @@
-//! A body on its way in: counted, decoded, hashed and limited.
+//! A body while it arrives: counted, decoded, hashed and limited.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -10,7 +10,7 @@ use ring::digest::{self, SHA256};
 use crate::decode::{Decoder, Sink};
 use crate::event::{Failure, FailureKind, Finish, Received};
 
-/// Bytes that may still come, of all bodies of a load together.
+/// Bytes that all bodies of a load together may still have.
 #[derive(Clone)]
 pub struct Budget {
     left: Rc<Cell<u64>>,
@@ -33,7 +33,7 @@ impl Budget {
         left.is_some()
     }
 
-    /// More came than was allowed.
+    /// Whether more bytes came than allowed.
     pub fn exceeded(&self) -> bool {
         self.exceeded.get()
     }
@@ -54,7 +54,7 @@ struct State {
     decoded: u64,
 }
 
-/// Decoded bytes end here: a bomb of zeros costs the budget like anything else.
+/// The end of decoded bytes. A bomb of zeros uses up the budget like any other data.
 struct Hashed {
     state: Rc<RefCell<State>>,
     budget: Budget,

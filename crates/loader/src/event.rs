@@ -1,4 +1,4 @@
-//! The seam between the page and the network: what is asked for, and what comes back.
+//! The interface between page and network: requests one way, events the other.
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use serde::Serialize;
@@ -12,11 +12,11 @@ use crate::pool::ConnectionId;
 pub trait Transport {
     /// Begins a connection; `Opened` or `Lost` follows.
     fn open(&mut self, connection: ConnectionId, target: &Target);
-    /// Sends a request on a connection that was opened; `Ended` follows.
+    /// Sends a request on an open connection; `Ended` follows.
     fn send(&mut self, connection: ConnectionId, id: ResourceId, request: &Outgoing);
-    /// Breaks off a connection that carries no request; no event follows that matters.
+    /// Aborts a connection without requests; events that follow do not matter.
     fn abandon(&mut self, connection: ConnectionId);
-    /// Whether the certificate that a connection's host showed is good for this one too.
+    /// Whether the certificate that the connection's host showed covers this host, too.
     fn covers(&self, connection: ConnectionId, host: &str) -> bool;
 }
 
@@ -27,15 +27,15 @@ pub struct Target {
     pub port: u16,
     pub secure: bool,
     pub quic: bool,
-    /// TLS may offer h2.
+    /// Whether TLS may offer h2.
     pub h2: bool,
-    /// What it spoke before; early data needs to know.
+    /// The protocol that the host spoke before, which early data needs to know.
     pub known: Option<Protocol>,
-    /// The request it is opened for may go as early data.
+    /// Whether the request for which it is opened may be sent as early data.
     pub early: bool,
 }
 
-/// A request as it leaves, but for what a protocol adds.
+/// A request as it is sent, except for the protocol's additions.
 #[derive(Debug, Clone)]
 pub struct Outgoing {
     pub method: Method,
@@ -43,11 +43,11 @@ pub struct Outgoing {
     pub headers: Vec<(HeaderName, HeaderValue)>,
     /// RFC 9218, for h2 and h3; None where it is among `headers` or says nothing.
     pub priority: Option<HeaderValue>,
-    /// RFC 9113 knows it no more and Chromium still sends it: 1 to 256.
+    /// Weight of RFC 7540, 1 to 256. RFC 9113 removed it, but Chromium still sends it.
     pub weight: u16,
     pub body_bytes: u32,
     pub credentials: bool,
-    /// Whether the request may leave before the handshake is through.
+    /// Whether the request may be sent before the handshake is complete.
     pub safe: bool,
 }
 
@@ -59,17 +59,17 @@ pub struct Event {
 
 #[derive(Debug)]
 pub enum What {
-    /// TCP is through its handshake.
+    /// TCP's handshake is complete.
     Connected(ConnectionId),
     /// The connection takes requests.
     Opened(ConnectionId, Protocol),
-    /// The connection could not be opened, or is over; None if in order.
+    /// The connection could not be opened, or has ended; None if it ended in order.
     Lost(ConnectionId, Option<Failure>),
     /// A connection of h1 takes another request.
     Free(ConnectionId),
     /// The request was given to its connection.
     Sent(ResourceId),
-    /// An answer with status 103 is here, ahead of the final one.
+    /// An answer with status 103 arrived before the final one.
     Ahead(ResourceId, HeaderMap),
     Headers(ResourceId, Head),
     Bytes(ResourceId, Received),
@@ -101,7 +101,7 @@ pub struct Finish {
 pub struct Failure {
     pub kind: FailureKind,
     pub message: String,
-    /// The request never reached the server; Chromium sends it again.
+    /// The request never reached the server, so Chromium sends it again.
     #[serde(skip)]
     pub retry: bool,
 }

@@ -1,6 +1,6 @@
-//! The page as a graph: what becomes known when, and when the load event fires.
+//! The page as a graph: what is discovered when, and when the load event fires.
 //!
-//! Pure: time comes in as an argument (since navigation start) and nothing is sent from here.
+//! It is pure: time is an argument (since navigation start), and it sends nothing.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -39,7 +39,8 @@ pub struct Graph {
     timers: BTreeSet<(Duration, Timer)>,
     /// How many resources hold the load event at the moment.
     holding: usize,
-    /// Nothing held it any more, so it was planned. Whatever starts later comes too late.
+    /// Whether the load event is planned, because nothing holds it any more. Requests that start
+    /// later do not delay it.
     loaded: bool,
     load_event_delay: Duration,
     after_load_event: Vec<ResourceId>,
@@ -49,20 +50,20 @@ pub struct Graph {
 struct Node {
     delay: Duration,
     process: Duration,
-    /// The load event waits for it once it is under way.
+    /// Whether the load event waits for it, once it is under way.
     blocks_load_event: bool,
     /// Whether the delay is a timer's.
     timer: bool,
     cached: bool,
     /// Conditions that are not met yet.
     waits: usize,
-    /// The load event waits for it now.
+    /// Whether the load event waits for it now.
     holds: bool,
     ended: bool,
     done: bool,
-    /// Who waits for its headers or bytes, until they are told.
+    /// Resources that wait for its headers or bytes and were not told yet.
     at_arrival: Vec<(When, ResourceId)>,
-    /// Who waits until it is done.
+    /// Resources that wait until it is done.
     when_done: Vec<ResourceId>,
 }
 
@@ -108,7 +109,7 @@ impl Graph {
         graph
     }
 
-    /// Takes note of what happened at `now`. What follows from it comes from `act`.
+    /// Records what happened at `now`. `act` returns what follows from it.
     pub fn learn(&mut self, id: ResourceId, news: News, now: Duration) {
         let node = &mut self.nodes[id];
         if node.ended {
@@ -161,7 +162,7 @@ impl Graph {
         None
     }
 
-    /// When `act` has something next, if nothing is learnt before.
+    /// Time of the next act, if nothing else is learnt before.
     pub fn next(&self) -> Option<Duration> {
         self.timers.first().map(|(due, _)| *due)
     }

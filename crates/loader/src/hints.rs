@@ -13,19 +13,19 @@ use crate::event::Received;
 use crate::graph::News;
 use crate::input::ResourceId;
 
-/// Resources that were asked for ahead of the page.
+/// Resources that were requested before the page requested them.
 #[derive(Default)]
 pub(crate) struct Preloads(BTreeMap<ResourceId, Preload>);
 
 #[derive(Default)]
 struct Preload {
-    /// The page has asked for it.
+    /// Whether the page has requested it.
     asked: bool,
     /// Whether its headers let the cache keep it; None before they came.
     fresh: Option<bool>,
     received: Received,
     ended: Option<Ended>,
-    /// The page took it, or fetches it again.
+    /// Whether the page took it, or fetches it again.
     taken: bool,
 }
 

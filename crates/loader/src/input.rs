@@ -23,7 +23,7 @@ pub struct Load {
     pub tls: Tls,
     #[serde(default)]
     pub tcp: Tcp,
-    /// Move to h3 once an answer of h1 or h2 says that it is available (RFC 7838).
+    /// Whether to move to h3 once an answer of h1 or h2 announces it (RFC 7838).
     #[serde(default)]
     pub alt_svc: bool,
     #[serde(default)]
@@ -34,7 +34,7 @@ pub struct Load {
 /// The port of https, as URLs have it.
 const HTTPS: u16 = 443;
 
-/// An address, or an address and the port that stands for that of https.
+/// An address, or an address and the port that replaces 443.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Place {
@@ -43,7 +43,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Where a URL with this port is asked for; http:, and a port that the URL names, keep their own.
+    /// Address for a URL with this port. http: URLs, and URLs that name a port, keep their port.
     pub fn socket(&self, secure: bool, port: u16) -> SocketAddr {
         let stands = |_: &u16| secure && port == HTTPS;
         SocketAddr::new(self.address, self.port.filter(stands).unwrap_or(port))
@@ -102,19 +102,19 @@ pub struct Resource {
     /// The incremental flag of RFC 9218; None decides by kind.
     #[serde(default)]
     pub incremental: Option<bool>,
-    /// None for the document.
+    /// The resource that must be done before; None for the document.
     #[serde(default)]
     pub after: Option<After>,
-    /// Resources that must be done as well.
+    /// Other resources that must be done before.
     #[serde(default)]
     pub also: Vec<ResourceId>,
-    /// Computing between all of that and the request, or a timer.
+    /// Computing between all of these and the request, or a timer.
     #[serde(default)]
     pub delay_ms: f64,
     /// `delay_ms` is a timer's: the page may load while it runs.
     #[serde(default)]
     pub timer: bool,
-    /// Computing between the last byte and being done.
+    /// Computing between the last byte and the time at which it is done.
     #[serde(default)]
     pub process_ms: f64,
     /// The load event waits for it if it is under way by then.
@@ -128,7 +128,7 @@ pub struct Resource {
     pub credentials: Option<bool>,
 }
 
-/// What makes a resource known.
+/// The part of a resource that makes another one known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum After {
@@ -278,7 +278,8 @@ pub struct Tcp {
 pub struct Sockets {
     pub per_host: usize,
     pub total: usize,
-    /// A host's first connection gets a second one if TCP is not through by then; 0 means never.
+    /// Time in ms after which a host's first connection gets a second one, if TCP's handshake is
+    /// not complete; 0 means never.
     pub backup_ms: u64,
 }
 
@@ -299,7 +300,7 @@ pub struct Limits {
     /// Limit of all bodies together, both as sent and decoded.
     #[serde(default = "half_a_gigabyte")]
     pub bytes: u64,
-    /// How long after the load event requests may go on.
+    /// Time after the load event during which requests may continue.
     #[serde(default)]
     pub quiet_ms: u64,
 }

@@ -1,4 +1,4 @@
-//! One load: the page's graph, the scheduler, the socket pools and the network, joined.
+//! One load: joins the page's graph, the scheduler, the socket pools and the network.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,7 +23,8 @@ use crate::report::{Ended, Report, Request};
 
 /// How often Chromium sends a request that never reached its server.
 const MOST_ATTEMPTS: u32 = 3;
-/// How long TCP waits for QUIC where an earlier load learnt of it (net/http/http_stream_factory).
+/// How long TCP waits for QUIC if an earlier load learnt that the host speaks it
+/// (net/http/http_stream_factory).
 const QUIC_HEAD_START: Duration = Duration::from_millis(300);
 
 /// Turns that quinn's tasks get to say that a connection is closed: its own, the endpoint's, spare ones.
@@ -87,8 +88,8 @@ pub(crate) struct Browser<'a> {
     timers_set: u64,
     requests: BTreeMap<ResourceId, Request>,
     attempts: BTreeMap<ResourceId, u32>,
-    /// What was asked for ahead of the page. Such a request has the number of its resource, plus that of
-    /// all resources.
+    /// Requests made before the page made them, because a 103 answer named them. Such a request has
+    /// its resource's number plus the number of all resources.
     preloads: Preloads,
     /// Requests that were discovered and are not over.
     under_way: usize,
@@ -415,7 +416,7 @@ impl<'a> Browser<'a> {
         open.find_map(|(connection, _)| fits(*connection).then_some(*connection))
     }
 
-    /// Sends a host's requests over another host's connection, instead of over `own`.
+    /// Sends a host's requests over a connection to another host, instead of over `own`.
     fn join(&mut self, session: ConnectionId, host: &Host, own: Option<ConnectionId>) {
         let Some((protocol, guests)) = self.sessions.get_mut(&session) else {
             return;

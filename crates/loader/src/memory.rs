@@ -1,11 +1,11 @@
-//! What outlives a load, as in a browser that stays open: what connections left, and what hosts speak.
+//! State that outlives a load, as in a browser that stays open: tickets, and what hosts speak.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::input::Protocol;
 use crate::net::NetMemory;
 
-/// A new one is a browser that was never used.
+/// The state of a browser; a new one was never used.
 #[derive(Default)]
 pub struct Memory {
     /// Seed of QUIC's own randomness.

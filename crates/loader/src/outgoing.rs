@@ -1,4 +1,4 @@
-//! Requests as they leave, and what of an answer matters to the next ones.
+//! Requests as they are sent, and the parts of an answer that matter to later ones.
 
 use anyhow::{Context, Result};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
@@ -59,7 +59,7 @@ fn urgency(priority: Priority) -> u8 {
     }
 }
 
-/// The header's value; empty where everything is as by default.
+/// The header's value; empty if everything has its default.
 fn priority(resource: &Resource) -> String {
     let urgency = urgency(resource.priority);
     let urgency = (urgency != DEFAULT_URGENCY).then(|| format!("u={urgency}"));
@@ -104,7 +104,7 @@ impl Host {
         }
     }
 
-    /// What is remembered of it beyond a load.
+    /// The part of it that is remembered beyond a load.
     pub fn key(&self) -> (String, u16) {
         (self.name.clone(), self.port)
     }

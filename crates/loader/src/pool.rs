@@ -1,6 +1,6 @@
 //! The connections to one host, and the requests that wait for them.
 //!
-//! Pure: it takes what happened and says what to do. Rules are those of Chromium's
+//! It is pure: it takes events and says what to do next. The rules are those of Chromium's
 //! TransportClientSocketPool and HttpStreamFactory: a request takes an idle socket or asks for a
 //! new one, up to six; a free socket goes to the most urgent request; the first connection that
 //! turns out to speak h2 serves all requests; a host known for h2 gets one connection.
@@ -32,11 +32,11 @@ pub enum Reach {
 
 pub struct Pool {
     per_host: usize,
-    /// TCP may be used, now and at all.
+    /// Whether TCP may be used now.
     tcp: bool,
     tcp_at_all: bool,
     multiplexed: bool,
-    /// QUIC should be tried, or used.
+    /// Whether QUIC should be tried or used.
     quic: bool,
     connecting: Vec<ConnectionId>,
     connecting_quic: Option<ConnectionId>,
@@ -78,7 +78,7 @@ impl Pool {
         self.waiting.first().map(|(_, id)| *id)
     }
 
-    /// What to do now; `room` says whether another TCP socket may be opened at all. `OpenTcp` and
+    /// The next order. `room` says whether another TCP socket may be opened at all. `OpenTcp` and
     /// `OpenQuic` must be followed by `opening`.
     pub fn next(&mut self, room: bool) -> Option<Order> {
         let id = self.waiting.first()?.1;
@@ -113,7 +113,7 @@ impl Pool {
     }
 
     /// Marks a connection as ready for requests. Returns the connections that are no longer needed:
-    /// what waited for them goes over this one, and Chromium breaks them off.
+    /// requests that waited for them use this one, and Chromium aborts them.
     pub fn opened(&mut self, connection: ConnectionId, protocol: Protocol) -> Vec<ConnectionId> {
         self.forget_connecting(connection);
         match protocol {
@@ -146,7 +146,7 @@ impl Pool {
             .collect()
     }
 
-    /// A connection of h1 has carried its answer to the end and takes another request.
+    /// Marks a connection of h1 as free: its answer has ended.
     pub fn free(&mut self, connection: ConnectionId) {
         if let Some(place) = self.busy.iter().position(|other| *other == connection) {
             self.busy.remove(place);
@@ -188,12 +188,12 @@ impl Pool {
         self.waiting.drain(..failing).map(|(_, id)| id).collect()
     }
 
-    /// The host said that it speaks h3 as well.
+    /// Records that the host announced h3.
     pub fn alternative(&mut self) {
         self.quic = true;
     }
 
-    /// TCP has waited long enough for QUIC.
+    /// Stops making TCP wait for QUIC.
     pub fn release_tcp(&mut self) {
         self.tcp = self.tcp_at_all;
     }
@@ -205,7 +205,7 @@ impl Pool {
             && self.connecting.len() + self.busy.len() + self.idle.len() < self.per_host
     }
 
-    /// No connection over TCP was begun that still counts.
+    /// Whether no TCP connection was begun that still counts.
     pub fn no_tcp(&self) -> bool {
         self.connecting.is_empty() && self.busy.is_empty() && self.idle.is_empty()
     }
@@ -218,8 +218,8 @@ impl Pool {
         self.sessions.iter().any(|(other, _)| *other == protocol)
     }
 
-    /// The newest that was used before, else the oldest that was not: what was used has a wider
-    /// congestion window.
+    /// The newest socket that was used before, else the oldest unused one. A used socket has a
+    /// wider congestion window.
     fn idle_socket(&mut self) -> Option<ConnectionId> {
         let used = self.idle.iter().rposition(|(_, used)| *used);
         let place = used.or((!self.idle.is_empty()).then_some(0))?;

@@ -1,4 +1,4 @@
-//! What comes back of a load. Times are microseconds since navigation start.
+//! The report of a load. Times are microseconds since navigation start.
 
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ pub struct Report {
     pub connections: Vec<Connection>,
 }
 
-/// Why a load was over.
+/// Why a load ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ended {
@@ -30,7 +30,7 @@ pub enum Ended {
     Complete,
     /// The quiet time after the load event is over, too.
     Quiet,
-    /// The limit of time was reached.
+    /// The time limit was reached.
     Time,
     Bytes,
     /// There is no document.
@@ -41,22 +41,22 @@ pub enum Ended {
 pub struct Request {
     pub resource: ResourceId,
     pub url: String,
-    /// When its conditions were met and computing was over.
+    /// When its conditions were met and its computing had ended.
     pub discovered_us: u64,
     /// When it left the scheduler for the sockets.
     pub queued_us: Option<u64>,
     /// When it was given to its connection.
     pub sent_us: Option<u64>,
-    /// The answer's headers are complete, or those of one with status 103 ahead of it.
+    /// When the answer's headers were complete, or those of a preceding answer with status 103.
     pub first_byte_us: Option<u64>,
-    /// The body's last byte, or the failure.
+    /// When the body's last byte arrived, or the request failed.
     pub end_us: Option<u64>,
     pub status: Option<u16>,
     pub protocol: Option<Protocol>,
     pub connection: Option<ConnectionId>,
-    /// Whether it left before the handshake was through, and the server took it.
+    /// Whether it was sent before the handshake was complete, and the server accepted it.
     pub early_data: bool,
-    /// An answer with status 103 named it before the page did.
+    /// Whether an answer with status 103 named it before the page did.
     pub hinted: bool,
     pub headers: Vec<(String, String)>,
     /// Bytes of the body as sent.
@@ -106,7 +106,7 @@ pub struct Connection {
     pub connect_end_us: Option<u64>,
     pub tls_start_us: Option<u64>,
     pub tls_end_us: Option<u64>,
-    /// When it began to take requests; with early data before the handshake was through.
+    /// When it began to take requests; with early data, before the handshake was complete.
     pub ready_us: Option<u64>,
     pub closed_us: Option<u64>,
     pub tls_version: Option<&'static str>,
@@ -115,7 +115,7 @@ pub struct Connection {
     /// None for QUIC.
     pub tcp_fast_open: Option<FastOpen>,
     pub requests: u64,
-    /// Payload of TCP, without what was sent again, or of UDP.
+    /// Payload sent by TCP, without retransmissions, or by UDP.
     pub sent_bytes: u64,
     pub received_bytes: u64,
     /// Segments sent again, or packets lost, on the way out.
@@ -134,7 +134,7 @@ pub enum EarlyData {
     Rejected,
 }
 
-/// How TCP Fast Open went, as the kernel reports it (TCP_INFO).
+/// The result of TCP Fast Open, as the kernel reports it (TCP_INFO).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FastOpen {

@@ -86,12 +86,12 @@ impl Authority {
         &self.root_pem
     }
 
-    /// Whom the certificates name as their issuer.
+    /// The issuer that the certificates name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Gives these hosts certificates that cover the given ones.
+    /// Gives these hosts certificates that cover the given names.
     pub fn share(&self, certificates: &BTreeMap<String, Vec<String>>) {
         let shared = certificates
             .iter()
@@ -99,7 +99,7 @@ impl Authority {
         *unpoisoned(&self.shared) = shared.collect();
     }
 
-    /// What the certificate of `host` covers.
+    /// The names that the certificate of `host` covers.
     pub fn names(&self, host: &str) -> Names {
         let shared = unpoisoned(&self.shared).get(host).cloned();
         shared.unwrap_or_else(|| [host.to_owned()].into())
@@ -120,7 +120,7 @@ impl Authority {
         Ok(chain)
     }
 
-    /// A chain like the one `issue` gives, good for all `hosts`, for a server that is not ours.
+    /// A chain like those of `issue` that covers all `hosts`, for another server.
     pub fn chain_pem(&self, hosts: &[String], least: usize) -> Result<String> {
         let leaf = self.leaf(hosts, least).with_context(|| hosts.join(", "))?;
         Ok(leaf.pem() + &self.intermediate.pem())
@@ -210,10 +210,11 @@ pub(crate) struct Chains {
     sent: Sent,
 }
 
-/// Length (DER) of the chain that a handshake used; 0 before.
+/// Length (DER) of the chain that a handshake sent; 0 before.
 pub(crate) type Sent = Arc<AtomicUsize>;
 
-/// What a handshake sent of certificates: nothing if it resumed a session (RFC 8446 section 2.2).
+/// The length of the chain that a handshake sent; None if it resumed a session (RFC 8446 section
+/// 2.2).
 pub(crate) fn told(sent: &Sent, resumed: bool) -> Option<usize> {
     let length = sent.load(Ordering::Relaxed);
     (length > 0 && !resumed).then_some(length)

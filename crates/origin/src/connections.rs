@@ -10,7 +10,7 @@ use crate::lock::unpoisoned;
 /// Connections accepted between two `close` commands.
 #[derive(Clone, Default)]
 pub(crate) struct Generation {
-    /// Fires when they are to end.
+    /// Fires when the connections must end.
     pub ended: CancellationToken,
     /// Fires when they have ended.
     over: CancellationToken,
@@ -40,7 +40,7 @@ impl Connections {
         unpoisoned(&self.0).clone()
     }
 
-    /// Ends all connections; comes back when nothing of them runs any more. Counts (tcp, quic).
+    /// Ends all connections; returns when none of their tasks runs any more. Counts (tcp, quic).
     pub async fn close(&self) -> (usize, usize) {
         let old = std::mem::take(&mut *unpoisoned(&self.0));
         let counts = (old.tcp.len(), old.quic.len());

@@ -1,7 +1,7 @@
 //! The origin: serves a recorded page over HTTP/1.1, HTTP/2 and HTTP/3 from one content path.
 //!
-//! `Recording` is the page file in memory, `Replay` finds the answer to a request, `Origin` carries
-//! it over TCP and QUIC and logs what it did, `control` takes commands as JSON lines.
+//! `Recording` is the page file in memory, `Replay` finds the answer to a request, `Origin` sends
+//! it over TCP and QUIC and keeps a log, `control` takes commands as JSON lines.
 
 mod algorithms;
 mod certs;

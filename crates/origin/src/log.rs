@@ -18,16 +18,16 @@ use crate::telemetry::{self, Gauge, Transport};
 /// One answered request. Times are microseconds of the Unix epoch.
 #[derive(Debug, Clone, Serialize)]
 pub struct Served {
-    /// Request headers complete.
+    /// When the request's headers were complete.
     pub t_us: u64,
-    /// The request complete, its body too; 0 if it never was.
+    /// When the request was complete with its body; 0 if it never was.
     pub received_us: u64,
     /// Bytes of the request's body; 0 until it is complete.
     pub received_bytes: u64,
-    /// The answer ready, after the time it was held: its first byte goes to the transport as soon as
-    /// that takes it. 0 if it never was.
+    /// When the answer was ready, after the time it was held. Its first byte goes to the transport
+    /// as soon as that has room. 0 if it never was.
     pub ready_us: u64,
-    /// Last byte handed to the transport; 0 if it never was.
+    /// When the last byte was handed to the transport; 0 if it never was.
     pub end_us: u64,
     pub host: String,
     pub method: String,
@@ -36,7 +36,7 @@ pub struct Served {
     pub connection: u64,
     pub client_port: u16,
     pub resumed: bool,
-    /// The request arrived as early data.
+    /// Whether the request arrived as early data.
     pub early: bool,
     pub status: u16,
     pub body_bytes: u64,
@@ -68,7 +68,7 @@ pub struct Connection {
     pub(crate) announced: u16,
     /// When it was accepted, before the handshake.
     pub t_us: u64,
-    /// When its handshake had ended, or failed; with early data, when that came. 0 before.
+    /// When its handshake ended or failed; with early data, when the early data arrived. 0 before.
     pub handshake_end_us: u64,
     pub resumed: bool,
     /// Length (DER) of the certificate chain that it sent; None if it sent none, as when resuming.
@@ -76,7 +76,7 @@ pub struct Connection {
     /// Why the handshake failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What the sending side did until its end, or until now; None if there was no connection.
+    /// State of the sending side at its end, or now; None if there was no connection.
     pub transport: Option<Transport>,
     #[serde(skip)]
     pub(crate) gauge: Gauge,
@@ -118,7 +118,7 @@ impl Connection {
     }
 }
 
-/// What happened since the last look.
+/// Everything since the last call.
 #[derive(Debug, Default, Serialize)]
 pub struct Entries {
     pub requests: Vec<Served>,
@@ -166,7 +166,7 @@ impl Log {
         entries
     }
 
-    /// The connections a drain would give, as they stand now.
+    /// The connections that a drain would return, in their current state.
     pub fn connections(&self) -> Vec<Connection> {
         let mut connections = unpoisoned(&self.entries).connections.clone();
         read_gauges(&mut connections);
@@ -199,7 +199,7 @@ impl Log {
     }
 }
 
-/// A request on its way: logged when its answer has been handed over, or with `end_us` 0 when it is
+/// A request under way. It is logged when its answer was handed over, or with `end_us` 0 when it is
 /// given up.
 pub(crate) struct InFlight {
     served: Option<Served>,
@@ -222,14 +222,14 @@ impl InFlight {
         }
     }
 
-    /// The answer may go.
+    /// Marks the answer as ready.
     pub fn ready(&mut self) {
         if let Some(served) = &mut self.served {
             served.ready_us = now_us();
         }
     }
 
-    /// An answer with status 103 went ahead.
+    /// Records that an answer with status 103 was sent first.
     pub fn hinted(&mut self, links: &[HeaderValue]) {
         let text = |link: &HeaderValue| String::from_utf8_lossy(link.as_bytes()).into_owned();
         if let Some(served) = &mut self.served {

@@ -1,4 +1,4 @@
-//! What each end of a connection allows the other to do.
+//! The limits that each end of a connection sets for the other.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,7 +18,7 @@ pub struct Offer {
     pub streams: Option<u64>,
 }
 
-/// What was heard so far; None of a connection that announces nothing.
+/// The offers so far; None for a connection that announces nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Both {
     pub ours: Option<Offer>,

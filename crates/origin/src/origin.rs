@@ -1,4 +1,4 @@
-//! The origin as a whole: what can be asked of it.
+//! The origin as a whole, with its operations.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -47,7 +47,7 @@ pub struct Certificates {
 pub struct Origin {
     shared: Arc<Shared>,
     port: u16,
-    /// The further ports of pages, and whether they answer by TLS.
+    /// The additional ports of pages, and whether they answer by TLS.
     others: Mutex<BTreeMap<u16, bool>>,
 }
 
@@ -71,7 +71,7 @@ impl Origin {
         })
     }
 
-    /// Answers on another port of a page, by TLS and QUIC or by neither.
+    /// Answers on another port of a page, either by TLS and QUIC or by neither.
     fn also(&self, port: u16, secure: bool) -> Result<()> {
         for address in [
             SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)),
@@ -159,9 +159,9 @@ impl Origin {
         *unpoisoned(&self.shared.servers) = servers;
     }
 
-    /// Serves this recording from now on. Issues its certificates, so that no visit waits for one.
-    /// With `think` each answer takes as long as the recorded server took for it; else only that to
-    /// a long poll does.
+    /// Serves this recording from now on. Issues its certificates first, so that no visit waits for
+    /// one. With `think` each answer takes as long as it did when recorded; without, only a long
+    /// poll's does.
     pub fn page(&self, path: &Path, think: bool) -> Result<Summary> {
         let mut recording = Recording::open(path)?;
         recording.thinks = think;
@@ -206,8 +206,8 @@ impl Origin {
         *unpoisoned(&self.shared.qlog) = folder;
     }
 
-    /// Ends every connection, open streams included, and starts repeated entries from the first
-    /// again. Session tickets stay good. Returns how many connections (tcp, quic).
+    /// Ends every connection, including open streams, and starts repeated entries from the first
+    /// again. Session tickets stay valid. Returns the numbers of connections (tcp, quic).
     pub async fn close(&self) -> (usize, usize) {
         let counts = self.shared.connections.close().await;
         unpoisoned(&self.shared.replay).rewind();

@@ -1,16 +1,17 @@
 //! Request priorities (RFC 9218): the `priority` header, and the order it gives answers.
 //!
-//! Lower urgency first; within an urgency non-incremental answers one after the other in the order
-//! of their requests, then incremental ones side by side. h3 hands that order to quinn's packet
-//! scheduler (`quic::order`); for h2, whose library has none, it is kept in a `Queue`. Both change it
-//! when the client sends a PRIORITY_UPDATE frame (`reprioritise`).
+//! Answers with the lowest urgency number come first. Within an urgency, non-incremental answers
+//! follow one after the other, in the order of their requests, and then incremental ones share the
+//! connection. h3 hands that order to quinn's packet scheduler (`quic::order`); for h2, whose
+//! library has none, it is kept in a `Queue`. Both change it when the client sends a
+//! PRIORITY_UPDATE frame (`reprioritise`).
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use http::HeaderMap;
 
-/// What one side says of an answer; None is what it does not say.
+/// The priority that one side states; None for parts that it does not state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Priority {
     /// 0 (most urgent) to 7.
@@ -36,7 +37,7 @@ impl Rank {
 }
 
 impl Priority {
-    /// What cannot be read counts as absent (RFC 9218 section 4).
+    /// The priority in these headers. Unreadable parts count as absent (RFC 9218 section 4).
     pub fn of(headers: &HeaderMap) -> Self {
         let mut priority = Self::default();
         for value in headers.get_all("priority") {
@@ -67,8 +68,7 @@ impl Priority {
         }
     }
 
-    /// The priority once the answer adds its own, which counts before its client's (RFC 9218
-    /// section 8).
+    /// The priority after the answer's own parts have replaced the client's (RFC 9218 section 8).
     pub fn merged(self, answer: Self) -> Self {
         Self {
             urgency: answer.urgency.or(self.urgency),
@@ -93,7 +93,7 @@ pub(crate) struct Queue<T> {
     turns: u64,
 }
 
-/// What became of an answer that was asked for its next frame.
+/// The result of asking an answer for its next frame.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Gave {
     /// Nothing: its client takes no more of it for now.

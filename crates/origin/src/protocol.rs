@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// What a request or connection really used.
+/// The protocol that a request or connection really used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {

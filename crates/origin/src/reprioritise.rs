@@ -1,5 +1,5 @@
-//! What a connection's client says of priorities after its requests: PRIORITY_UPDATE (RFC 9218
-//! section 7), over h2 and h3 alike.
+//! Handles the client's changes of priorities: PRIORITY_UPDATE (RFC 9218 section 7), over h2 and
+//! h3.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use crate::priority::Priority;
 pub(crate) struct Requests(Arc<Mutex<Table>>);
 
 struct Table {
-    /// What the client said last, by number of the request.
+    /// The client's last priority, by number of the request.
     said: BTreeMap<u64, Said>,
     /// Requests below have begun.
     begun: u64,
@@ -23,7 +23,7 @@ struct Table {
 #[derive(Clone, Copy)]
 struct Said {
     priority: Priority,
-    /// The request is here.
+    /// Whether the request has arrived.
     open: bool,
 }
 
@@ -90,7 +90,7 @@ pub(crate) struct Open {
 }
 
 impl Open {
-    /// What its client said last.
+    /// The client's last priority.
     pub fn asked(&self) -> Priority {
         let table = unpoisoned(&self.requests.0);
         let said = table.said.get(&self.nth);

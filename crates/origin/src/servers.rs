@@ -17,7 +17,7 @@ pub struct Servers {
 }
 
 impl Servers {
-    /// A host of another address is asked for at this one (RFC 9110 section 15.5.20).
+    /// Whether a request for a host reached another host's address (RFC 9110 section 15.5.20).
     pub(crate) fn misdirected(&self, host: &str, at: Option<IpAddr>) -> bool {
         let known = self.addresses.get(host);
         known.is_some_and(|known| at.is_some_and(|at| at.to_canonical() != *known))

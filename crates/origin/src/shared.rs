@@ -1,4 +1,4 @@
-//! What all connections of an origin share, and the answers that they give from it.
+//! State that all connections of an origin share, and the answers that they give from it.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -49,7 +49,7 @@ pub(crate) struct Shared {
     round_trips: Mutex<HashMap<Path, Duration>>,
 }
 
-/// What decides a round trip.
+/// The two ends that determine a round trip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Path {
     pub client: IpAddr,
@@ -210,7 +210,7 @@ impl Shared {
     }
 }
 
-/// Whom a request is for: `host[:port]`, without the scheme's own port.
+/// The host that a request is for: `host[:port]`, without the scheme's own port.
 fn authority_of(request: &request::Parts, connection: &Connection) -> String {
     let header = || request.headers.get(header::HOST)?.to_str().ok();
     let authority = request.uri.authority().map(uri::Authority::as_str);

@@ -1,4 +1,4 @@
-//! WebSockets (RFC 6455): their opening, the recorded frames, and what the log says of them.
+//! WebSockets (RFC 6455): their opening, the recorded frames, and their log.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,7 +32,7 @@ pub struct WebSocket {
     pub connection: u64,
     pub client_port: u16,
     pub status: u16,
-    /// False for one that the recording lacks: it stays open, and the origin says nothing.
+    /// Whether the recording has it; if not, it stays open and the origin sends nothing.
     pub recorded: bool,
     #[serde(flatten)]
     pub carried: Carried,
@@ -40,7 +40,7 @@ pub struct WebSocket {
     pub(crate) counts: Arc<Counts>,
 }
 
-/// What crossed a socket: messages and their payload.
+/// Messages that crossed a socket, and their payload.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Carried {
     pub sent_messages: u64,
@@ -49,7 +49,7 @@ pub struct Carried {
     pub received_bytes: u64,
 }
 
-/// What has crossed a socket that is still open.
+/// Messages that have crossed a socket that is still open.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     sent: Direction,
@@ -87,13 +87,13 @@ impl Counts {
     }
 }
 
-/// What a request to open one is answered with, and what follows.
+/// The answer to a request that opens a socket, and the frames that follow.
 pub(crate) struct Opening {
     /// Headers of the answer.
     pub headers: HeaderMap,
     pub frames: Vec<Frame>,
     pub counts: Arc<Counts>,
-    /// How long nothing is said at all.
+    /// How long nothing is sent at all.
     pub hold: std::time::Duration,
 }
 

@@ -1,4 +1,4 @@
-//! What a connection's transport really did: TCP_INFO from the kernel, statistics from quinn.
+//! The transport's state of a connection: TCP_INFO from the kernel, statistics from quinn.
 
 use std::sync::{Arc, Mutex};
 use std::{fs, io};
@@ -20,7 +20,7 @@ use crate::tcp::records::Sent;
 pub struct Transport {
     /// The congestion control that really ran.
     pub congestion: String,
-    /// CUBIC's. Of TCP as this kernel has it set for all connections.
+    /// CUBIC's exit. For TCP it is the kernel's setting for all connections.
     pub slow_start_exit: Option<SlowStartExit>,
     /// Congestion window before anything was acknowledged, in full packets.
     pub initial_window_packets: u64,
@@ -44,16 +44,16 @@ pub struct Transport {
     pub qpack_request_entries: Option<u64>,
     /// Entries that the origin put into the other one for its answers.
     pub qpack_answer_entries: Option<u64>,
-    /// The client's SYN brought data that was taken (TCP Fast Open); QUIC has no SYN.
+    /// Whether data in the client's SYN was accepted (TCP Fast Open); QUIC has no SYN.
     pub syn_data: Option<bool>,
-    /// What may wait unsent in the kernel (TCP_NOTSENT_LOWAT read back); QUIC has no such place.
+    /// Limit of unsent bytes in the kernel (TCP_NOTSENT_LOWAT as read back); QUIC has none.
     pub unsent_bytes: Option<u32>,
     /// QUIC and http:// have none.
     #[serde(flatten)]
     pub tls_records: Option<Sent>,
-    /// What the origin let the client send, as it was announced; h1 announces nothing.
+    /// Limits that the origin announced to the client; h1 announces none.
     pub offer: Option<Offer>,
-    /// What the client let the origin send.
+    /// Limits that the client announced to the origin.
     pub client_offer: Option<Offer>,
 }
 
@@ -88,7 +88,7 @@ impl Gauge {
         }
     }
 
-    /// Reads for the last time and lets go of the connection.
+    /// Reads for the last time and releases the connection.
     pub fn end(&self) {
         let last = self.read();
         *unpoisoned(&self.0) = Reading::Ended(Box::new(last));

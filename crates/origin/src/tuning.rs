@@ -1,4 +1,4 @@
-//! What the `tune` command sets. Nothing here is ever replaced by a silent default.
+//! The settings of the `tune` command. None is ever replaced by a silent default.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -42,8 +42,8 @@ pub struct Tcp {
     pub pacing: bool,
     /// Take data in the SYN of clients that have a cookie, and give cookies (RFC 7413).
     pub fast_open: bool,
-    /// The kernel asks for more once it holds less than half of this unsent, and takes no more beyond
-    /// (TCP_NOTSENT_LOWAT). No urgent answer overtakes what it holds.
+    /// Most bytes that the kernel holds unsent. It asks for more when it has less than half of this
+    /// (TCP_NOTSENT_LOWAT). No urgent answer overtakes them.
     pub unsent_bytes: u32,
 }
 
@@ -97,8 +97,8 @@ pub struct Http {
     /// How much of an h2 answer is sent before the next of equal rank has its turn. quinn sends a
     /// packet of each.
     pub interleave_bytes: u16,
-    /// What a client may send without leave, per connection; a stream may take all of it. h1 has no
-    /// such window.
+    /// Bytes that a client may send without further permission, per connection; a single stream may
+    /// use all of them. h1 has no such window.
     pub receive_window_bytes: u32,
     /// Requests that a client may have open at once on a connection of h2 or h3.
     pub streams_at_once: u32,
@@ -107,7 +107,7 @@ pub struct Http {
     pub alt_svc: bool,
     /// Size of QPACK's dynamic table, each way (RFC 9204); 0 is none.
     pub qpack_table_bytes: u64,
-    /// Answer nothing on a connection until this long after its first request, as if its handshake
+    /// Delay of all answers on a connection, counted from its first request, as if its handshake
     /// took that much longer: an effect of known size.
     pub hold_ms: f64,
     /// Hosts for which TLS offers HTTP/1.1 and nothing else.
@@ -223,7 +223,7 @@ pub(crate) fn check_chain(certificate_bytes: Option<u32>) -> Result<()> {
 }
 
 impl Http {
-    /// What goes ahead of the answer to a GET of `url`.
+    /// Links to send before the answer to a GET of `url`.
     pub(crate) fn hints(&self, url: &str) -> Vec<HeaderValue> {
         let links = self.early_hints.get(url).into_iter().flatten();
         // All of them can be sent: `check` has seen them.
@@ -296,7 +296,7 @@ impl Tcp {
 }
 
 impl Quic {
-    /// What makes a connection's controller. `known_rtt` is from an earlier connection of the client.
+    /// Makes a connection's controller. `known_rtt` is from an earlier connection of the client.
     pub(crate) fn steering(&self, known_rtt: Option<Duration>) -> Result<Steering> {
         ensure!(
             (1..=1000).contains(&self.initial_window_packets),

@@ -12,11 +12,11 @@ use lexopt::{Error, Parser};
 /// A program of dragstrip.
 pub struct Program {
     pub name: &'static str,
-    /// All that `--help` prints.
+    /// The text that `--help` prints.
     pub help: &'static str,
 }
 
-/// Why a command line gives nothing to run.
+/// Why a command line starts nothing.
 #[derive(Debug)]
 pub enum Stop {
     /// `--help` and `--version` ask for this text.

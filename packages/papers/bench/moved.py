@@ -88,7 +88,7 @@ def again(
         loads = out / "loads.parquet"
         if not loads.exists():
             command = [
-                *("dragstrip", "reproduce", paper, "--virtual", *client),
+                *("dragstrip", "reproduce", paper, "--virtual", "--no-computing", *client),
                 *("--study", study),
                 *("--page", named(paper, page), "--network", network, "--scale", "1/1000"),
                 *("--controls-every", "1000", "--out", str(out)),

@@ -1,8 +1,8 @@
-"""Captures by any tool: HAR files read leniently and reduced to what can be judged.
+"""Captures by any tool: HAR files read leniently and reduced to the fields that the audit judges.
 
 A capture is one page of a HAR 1.2 file (http://www.softwareishard.com/blog/har-12-spec), or all of
-a file that names no page. Sizes are what crossed the wire and never decoded sizes; where a tool
-wrote none, the size is None. `dragstrip.audit.dialects` knows how tools differ.
+a file that names no page. Sizes are bytes on the wire, never decoded sizes; they are None where a
+tool wrote none. `dragstrip.audit.dialects` knows how tools differ.
 """
 
 from collections.abc import Iterable, Iterator
@@ -36,12 +36,12 @@ class CapturedRequest(Struct, frozen=True, kw_only=True):
     protocol: Family
     wire_bytes: int | None
     end_ms: float
-    """Infinite if the capture does not say."""
+    """End of the request; infinite if the capture does not say."""
     connect_ms: float | None
-    """What the request waited for a new connection; None if it needed none."""
+    """Time that the request waited for a new connection; None if it used an open one."""
     cached: bool
-    """Whether it never crossed the network: a cache, a service worker or the tool itself
-    answered."""
+    """Whether the answer came from a cache, a service worker or the tool itself, not from the
+    network."""
     failed: bool
 
 
@@ -51,22 +51,23 @@ class CapturedPage(Struct, frozen=True, kw_only=True):
     title: str
     tool: str
     load_ms: float | None
-    """onLoad; None if the capture has none."""
+    """Time of HAR's ``onLoad`` since the capture began; None if the capture has none."""
     answers: tuple[CapturedRequest, ...]
     unread: int
-    """Entries without a URL or a start: HAR 1.2 requires both, and nothing can be said without."""
+    """Entries without a URL or a start, which HAR 1.2 requires. They are left out."""
 
     def loaded_bytes(self) -> int | None:
-        """Wire bytes of what had ended before the load event; None if any size is unknown."""
+        """Bytes on the wire of all answers that ended before the load event; None if any size is
+        unknown."""
         sizes = [a.wire_bytes for a in self.answers if a.end_ms <= (self.load_ms or 0)]
         known = [s for s in sizes if s is not None]
         return sum(known) if len(known) == len(sizes) else None
 
 
 def find(paths: Iterable[Path]) -> list[Path]:
-    """The captures among files and folders (searched to the bottom), each once, in order of name.
+    """All captures in these files and folders (with subfolders), without repeats, sorted by path.
 
-    Raises `InputError` for a path that is not there, or that holds no capture.
+    Raises `InputError` if a path does not exist or holds no capture.
     """
     found: dict[Path, None] = {}
     for path in paths:
@@ -125,7 +126,8 @@ class _Entry:
 
 
 def _answers(entries: list[_Entry], begun: datetime | None) -> tuple[CapturedRequest, ...]:
-    """What was asked of a server. Schemes that never leave the browser (data, blob) are no part."""
+    """The requests that went to a server. Schemes that never leave the browser (data, blob) are
+    skipped."""
     begun = begun or min((e.started for e in entries if e.started), default=None)
     return tuple(
         CapturedRequest(
@@ -149,7 +151,7 @@ def _positive(number: float | None) -> float | None:
 
 
 def _bare(path: Path) -> str:
-    """``A.HAR.gz`` -> ``A``."""
+    """The file's name without its suffixes: ``A.HAR.gz`` -> ``A``."""
     name = path.name
     for suffix in (".gz", ".zst", ".har"):
         name = name[: -len(suffix)] if name.lower().endswith(suffix) else name

@@ -1,4 +1,4 @@
-"""What a capture claims to be: the network it was made on and the protocol it is labelled with."""
+"""The claims of a capture: the network it was made on and the protocol it is labelled with."""
 
 import re
 from collections.abc import Sequence
@@ -10,11 +10,11 @@ from dragstrip.model.errors import InputError
 
 
 class Claims(Struct, frozen=True, kw_only=True):
-    """What the author of a capture claims about it; None and "" where there is no claim."""
+    """The author's claims about a capture; None and "" where there is no claim."""
 
     down_mbps: float | None = None
     rtt_ms: float | None = None
-    """Round trip that the link alone is said to add."""
+    """Round trip that the capture says the link adds."""
     loss: float | None = None
     """Share of packets lost, each way."""
     protocol: Family = ""
@@ -31,8 +31,8 @@ class Claims(Struct, frozen=True, kw_only=True):
 
 
 NAME_PATTERNS = ("{protocol}-{page}-bw{down_mbps}-rtt{delay_ms}-loss{loss}",)
-"""Tried on every name when neither a pattern nor values are given. ranjan2019 (section 3.6 and its
-scripts): rtt is the delay added each way."""
+"""Patterns tried on every name if the user gives neither a pattern nor values. ranjan2019 (section
+3.6 and its scripts): ``rtt`` in a name is the delay added each way."""
 
 _LABELS: dict[str, Family] = {
     **dict.fromkeys(("h1", "http1", "http1.1", "http", "https"), "h1"),
@@ -77,7 +77,7 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def from_name(name: str, patterns: Sequence[re.Pattern[str]]) -> Claims | None:
-    """The claims in a capture's name by the first pattern that fits it; None if none does."""
+    """The claims in a capture's name, read by the first pattern that fits; None if none does."""
     for pattern in patterns:
         if found := pattern.fullmatch(name.partition("#")[0]):
             return _claims({k: v for k, v in found.groupdict().items() if v})

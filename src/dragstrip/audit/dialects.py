@@ -1,8 +1,8 @@
-"""How tools write one entry of a HAR, and what of it can be trusted.
+"""How each tool writes an entry of a HAR, and which of its fields can be trusted.
 
-Read were the exporters of Chrome, Firefox, Safari, Charles, Fiddler, Insomnia, WebPageTest,
-chrome-har (browsertime, Puppeteer), Playwright and mitmproxy. Every reading errs on the capture's
-side: what may not have crossed the network, or not in time, does not speak against it.
+The exporters of Chrome, Firefox, Safari, Charles, Fiddler, Insomnia, WebPageTest, chrome-har
+(browsertime, Puppeteer), Playwright and mitmproxy were read. Doubt favours the capture: an answer
+that may not have crossed the network in time is not counted against it.
 """
 
 from typing import Literal
@@ -10,8 +10,8 @@ from typing import Literal
 from dragstrip.pages.importers.har_json import Part
 
 Family = Literal["h1", "spdy", "h2", "quic", ""]
-"""How an answer came: over TCP as HTTP/1.x, SPDY or HTTP/2, over QUIC (HTTP/3 or Google's), or ""
-if the capture does not say."""
+"""Protocol of an answer: HTTP/1.x, SPDY or HTTP/2 over TCP, ``quic`` for HTTP/3 or Google's QUIC,
+or "" if the capture does not say."""
 
 _FLAGS = (
     "fromCache",  # Chrome: "disk", "memory"
@@ -32,7 +32,8 @@ _PHASES = ("blocked", "dns", "connect", "send", "wait", "receive")
 
 
 def family(http_version: str) -> Family:
-    """``http/2+quic/46``, ``h3-29`` -> quic; ``HTTP/1.1``, ``1.1`` -> h1; ``unknown`` -> ""."""
+    """The protocol of an HTTP version: ``http/2+quic/46``, ``h3-29`` -> quic; ``HTTP/1.1``, ``1.1``
+    -> h1; ``unknown`` -> ""."""
     text = http_version.lower()
     if "quic" in text or text.startswith(("h3", "http/3", "hq")):
         return "quic"
@@ -44,7 +45,8 @@ def family(http_version: str) -> Family:
 
 
 def spoken(entry: Part) -> Family:
-    """The answer's word, then WebPageTest's, then the request's."""
+    """The protocol of an entry: from the answer's version, else WebPageTest's field, else the
+    request's."""
     said = (
         entry.part("response").text("httpVersion"),
         entry.text("_protocol"),
@@ -56,8 +58,8 @@ def spoken(entry: Part) -> Family:
 def wire_bytes(entry: Part) -> int | None:
     """Bytes of the answer, headers as far as they are known; None if the tool does not say.
 
-    Chromium's tools write `_transferSize`, WebPageTest `_bytesIn`, others header and body. -1 and
-    less mean that a tool does not know.
+    Chromium's tools write `_transferSize`, WebPageTest `_bytesIn`, others header and body. A
+    negative size means that the tool does not know it.
     """
     if from_cache(entry):
         return 0  # Safari writes the size it once had
@@ -75,15 +77,16 @@ def _written(entry: Part) -> int | None:
 
 
 def end_ms(entry: Part, start_ms: float) -> float:
-    """The later of ``time`` and the sum of the phases: some tools leave waits out of either."""
+    """End of the entry, in ms: the later of ``time`` and the sum of the phases, because some tools
+    leave waits out of one of them."""
     timings = entry.part("timings")
     phases = sum(max(0.0, timings.number(p) or 0.0) for p in _PHASES)
     return start_ms + max(entry.number("time") or 0.0, phases)
 
 
 def connect_ms(entry: Part) -> float | None:
-    """Time to connect. HAR includes ``ssl``; Firefox, Charles and mitmproxy leave it out, but one
-    round trip is the minimum either way."""
+    """Time to connect, in ms. HAR's ``connect`` includes ``ssl``. Firefox, Charles and mitmproxy
+    leave it out, but a connect takes at least one round trip either way."""
     connect = entry.part("timings").number("connect")
     return connect if connect is not None and connect > 0 else None
 
@@ -91,8 +94,8 @@ def connect_ms(entry: Part) -> float | None:
 def from_cache(entry: Part) -> bool:
     """Whether no answer crossed the network for this entry.
 
-    HAR's ``cache`` tells what the cache held, and is ignored for an answer whose bytes were seen:
-    Firefox and chrome-har write it for hits alone, others for whatever may be kept.
+    Firefox and chrome-har write HAR's ``cache`` only for hits; other tools write it for any answer
+    that may be cached. So it is ignored if the answer has bytes on the wire.
     """
     response = entry.part("response")
     if any(_is_true(part.value(flag)) for part in (entry, response) for flag in _UNSENT_FLAGS):
@@ -109,8 +112,8 @@ def from_cache(entry: Part) -> bool:
 
 
 def failed(entry: Part) -> bool:
-    """Whether no whole answer came: Chrome's `_error`, Playwright's `_failureText`, Charles's
-    `_charlesStatus`, a status of 0 or -1 or none."""
+    """Whether the answer is missing or incomplete, by Chrome's `_error`, Playwright's
+    `_failureText`, Charles's `_charlesStatus`, or a status that is 0, -1 or absent."""
     response = entry.part("response")
     broken = response.text("_error", "_failureText") or entry.text("_error")
     charles = response.text("_charlesStatus").lower()

@@ -1,7 +1,7 @@
-"""What speaks against a capture. Every rule errs on the capture's side.
+"""Judges captures. In doubt, every rule favours the capture.
 
-Rows carry what was found, the summary counts it. Both are the audit's JSON, so their field names
-are a contract (docs/howto/audit.md).
+A row holds the findings on one capture, the summary counts them. Both are the audit's JSON, so
+their field names are a contract (docs/howto/audit.md).
 """
 
 from collections import Counter
@@ -28,13 +28,14 @@ class AuditRow(Struct, frozen=True, kw_only=True):
     wire_bytes: int | None
     """Wire bytes of all answers that ended before the load event."""
     least_load_ms: float | None
-    """`wire_bytes` at the claimed rate: no load can be faster, whatever the protocol. Round trips
-    are left out, so the true bound lies higher."""
+    """Time in ms that `wire_bytes` take at the claimed rate. No load can be faster. Round trips are
+    left out, so the true minimum is higher."""
     impossible: bool
     judged: int
-    """Answers that crossed the network whole: only they can speak for or against a load."""
+    """Complete answers from the network. Only these are judged."""
     protocol_answers: dict[Family, int]
-    """Answers that came from the network and say how, by protocol."""
+    """Complete answers from the network, by protocol. Answers that do not say their protocol are
+    left out."""
     protocol_bytes: dict[Family, int]
     """Wire bytes of the answers of each protocol."""
     connect_min_ms: float | None
@@ -45,11 +46,11 @@ class AuditRow(Struct, frozen=True, kw_only=True):
     cached: int
     failed: int
     unread: int
-    """Entries without a URL or a start."""
+    """Entries without a URL or a start, which were left out."""
     aborted: bool
     """The capture has no load event."""
     findings: tuple[str, ...] = ()
-    """What speaks against the capture, in words; empty if nothing does."""
+    """Faults of the capture, in words; empty if there are none."""
 
     @property
     def claimed_share(self) -> float | None:
@@ -68,7 +69,7 @@ class AuditRow(Struct, frozen=True, kw_only=True):
 
 
 class Connects(Struct, frozen=True):
-    """Captures of one claimed round trip: median of each one's fastest connect."""
+    """The captures that claim the same round trip, with the median of their fastest connects."""
 
     rtt_ms: float
     captures: int
@@ -80,7 +81,7 @@ class AuditSummary(Struct, frozen=True, kw_only=True):
 
     captures: int
     impossible: int
-    """Loads faster than wire bytes over the claimed rate."""
+    """Captures whose load took less time than their bytes take at the claimed rate."""
     judged_for_rate: int
     """Captures with a claimed rate, a load event and wire sizes: only those can be impossible."""
     quic_labelled: int
@@ -89,15 +90,15 @@ class AuditSummary(Struct, frozen=True, kw_only=True):
     no_quic: int
     """Captures labelled QUIC in which no answer came over QUIC."""
     quic_share: float | None
-    """Share of the answers in captures labelled QUIC that came over QUIC, pooled."""
+    """QUIC's share of the answers in captures labelled QUIC, all captures taken together."""
     quic_byte_share: float | None
-    """QUIC's share of the bytes of captures labelled QUIC, pooled."""
+    """QUIC's share of the bytes in captures labelled QUIC, all captures taken together."""
     quic_byte_share_mean: float | None
-    """QUIC's share of the bytes of captures labelled QUIC, as the mean over captures."""
+    """Mean over captures labelled QUIC of QUIC's share of the bytes."""
     mixed: int
-    """Captures labelled with a protocol whose answers did not all come over it."""
+    """Captures with answers over another protocol than the one on their label."""
     fast_connects: int
-    """Captures whose connects took less than the claimed round trip."""
+    """Captures in which most new connections took less than the claimed round trip."""
     judged_for_delay: int
     """Captures with new connections and a claimed round trip above zero."""
     connects: tuple[Connects, ...]
@@ -105,7 +106,7 @@ class AuditSummary(Struct, frozen=True, kw_only=True):
     with_failed: int
     aborted: int
     nothing_to_judge: int
-    """Captures of which no answer crossed the network whole."""
+    """Captures without a complete answer from the network."""
     unbelievable: int
     """Captures with at least one finding."""
     unreadable_files: tuple[str, ...]
@@ -189,7 +190,7 @@ def summarise(rows: Sequence[AuditRow], unread: Sequence[str] = ()) -> AuditSumm
 
 
 def as_json(summary: AuditSummary, rows: Sequence[AuditRow]) -> dict[str, Any]:
-    """The summary's fields on top, the captures below as ``rows``."""
+    """The audit as a JSON object: the summary's fields, and the captures under ``rows``."""
     return {**msgspec.to_builtins(summary), "rows": msgspec.to_builtins(rows)}
 
 

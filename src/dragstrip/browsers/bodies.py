@@ -1,8 +1,8 @@
-"""Bodies as the browser received them, read back after a load: the browser's evidence on
-content.
+"""Reads response bodies back from the browser after a load, to check the content it received.
 
 A body crosses DevTools in base64, which costs some 15 ms per megabyte, so a visit reads a sample.
-The block's seed draws it: all stacks of a block read the same objects, other blocks others.
+The block's seed draws the sample: all stacks of a block read the same objects, other blocks read
+others.
 """
 
 import base64
@@ -21,9 +21,9 @@ from dragstrip.model.visit import Request
 
 MOST_BODIES = 8
 MOST_BYTES = 100_000
-"""Most bytes that are read of a visit's bodies; what they cost: docs/reference/verdicts.md."""
+"""Most bytes read of a visit's bodies. docs/reference/verdicts.md says what reading costs."""
 _PATIENCE_S = 0.01
-"""Time to wait for a body. A page that is still busy answers late, and this bounds the cost."""
+"""Longest wait for a body. A busy page answers late, and this bounds the cost."""
 
 
 def with_digests(
@@ -57,10 +57,9 @@ def sample(
     seed: int,
     size_of: Callable[[Request], int | None] = _decoded,
 ) -> Iterator[Exchange]:
-    """Answers whose bodies are to be read, in the order that the seed draws, while there is room. A
-    redirect shares its id with the next answer, so ids that occur twice are left out.
-
-    A redirect shares its id with what follows, so what is named twice is left out.
+    """Answers whose bodies to read, in an order drawn by the seed, up to `MOST_BODIES` and
+    `MOST_BYTES`. A redirect shares its id with the next answer, so ids that occur twice are left
+    out.
     """
     every = list(exchanges)
     ids = [e.id for e in every]
@@ -92,8 +91,9 @@ def _body(cdp: Cdp, number: int) -> bytes | None:
 
 
 def _with_digest(exchange: Exchange, body: bytes | None) -> Exchange:
-    """The exchange with the digest of its body. DevTools give text as the browser understood it: a
-    body that was not UTF-8, or began with a byte order mark, has another length and no digest."""
+    """The exchange with the digest of its body. DevTools return text as the browser decoded it. The
+    length of a body that was not UTF-8, or that began with a byte order mark, then differs, so it
+    gets no digest."""
     if body is None or len(body) != exchange.request.body_bytes:
         return exchange
     request = structs.replace(exchange.request, digest=digest_of(body))

@@ -36,11 +36,11 @@ class _Message(Struct):
     result: dict[str, Any] = {}
     error: dict[str, Any] | str | None = None
     message: str = ""
-    """Message of an error in WebDriver BiDi; DevTools have it inside."""
+    """Error message in WebDriver BiDi. DevTools put it inside `error`."""
 
 
 class Cdp:
-    """One browser. `events` holds what has been reported and not yet taken, oldest first."""
+    """A connection to one browser. `events` holds events not yet taken, oldest first."""
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
         self._read_fd = read_fd
@@ -91,12 +91,12 @@ class Cdp:
         return number in self._answers
 
     def forget(self, number: int) -> None:
-        """Drop the answer to a command that nothing waits for any more."""
+        """Ignore the answer to this command, because nothing waits for it any more."""
         if self._answers.pop(number, None) is None:
             self._forgotten.add(number)
 
     def pump(self, deadline: float) -> bool:
-        """Take in what arrives next, or return False once `deadline` (monotonic s) is past."""
+        """Read what the browser has sent; False if nothing came before `deadline` (monotonic s)."""
         ready, _, _ = select.select([self._read_fd], [], [], max(0.0, deadline - time.monotonic()))
         if not ready:
             return False

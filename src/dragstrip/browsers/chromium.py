@@ -25,6 +25,7 @@ from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.generations import CLEARS, GENERATIONS, Generation, generation_of
 from dragstrip.browsers.load import Load, done_of, fresh_session, load
 from dragstrip.browsers.place import AS_NOBODY, BrowserPlace, fresh_home, living_in
+from dragstrip.browsers.slowdown import measured
 from dragstrip.model.browsers import TODAY, is_path
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Protocol, Stack
@@ -60,7 +61,7 @@ _WITH_PROGRAM = f'mkdir -p {_SHOWN}; mount --bind "$1" {_SHOWN}; shift; exec "$@
 _WITH_NAMES = 'mount --bind "$1" /etc/resolv.conf; shift; exec "$@"'
 
 _NOT_RECORDED = "/.well-known/dragstrip"
-"""A path that is answered by 404 with Alt-Svc, which no cache keeps."""
+"""A path that the server answers with 404 and Alt-Svc. No cache keeps the answer."""
 _NOBODY = "nobody.invalid:443"
 _NET_LOG = "net-log.json"
 _KEY_LOG = "keys.log"
@@ -69,8 +70,8 @@ _KEY_LOG = "keys.log"
 def stack_flags(
     stack: Stack, addresses: Mapping[str, str], spoken: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[str, ...]:
-    """Command line flags for a stack's properties besides its protocol. `spoken` is the page's
-    protocol by host."""
+    """Command line flags for a stack's properties other than its protocol. `spoken` maps each host
+    to the protocol in the page's recording."""
     flags = []
     if stack.discovery == "as-recorded":
         over_quic = [host for host in addresses if "h3" in stack.protocols(host, spoken)]
@@ -94,7 +95,7 @@ def stack_flags(
 
 
 def _resolver_rules(places: Mapping[str, str]) -> str:
-    """Resolves only these hosts, to addresses or ``IP:PORT``."""
+    """A flag value that resolves only these hosts, each to an address or ``IP:PORT``."""
     rules = ", ".join(f"MAP {host} {place}" for host, place in places.items())
     return f"--host-resolver-rules={rules}, MAP * ~NOTFOUND"
 
@@ -105,9 +106,9 @@ class Chromium:
 
     cdp: Cdp
     session: int
-    """Session of all the browser's processes (setsid(2))."""
+    """Session id (setsid(2)) of all the browser's processes."""
     key_log: Path | None = None
-    """Where it writes the TLS secrets of all its visits; None unless packets are kept."""
+    """File with the TLS secrets of all its visits; None unless packets are captured."""
     generation: Generation = GENERATIONS[TODAY]
 
     @property
@@ -118,11 +119,11 @@ class Chromium:
         return f"{product}{headless}, a fresh context for each visit"
 
     def cpu_s(self) -> dict[int, float]:
-        """CPU time of each of the browser's processes, by process id."""
+        """CPU seconds of each of the browser's processes, by process id."""
         return session_cpu_s(self.session)
 
     def proxies(self) -> tuple[str, ...]:
-        """Variables of its processes' environment that name a proxy."""
+        """Environment variables of the browser's processes that name a proxy."""
         return session_proxies(self.session)
 
     @contextlib.contextmanager
@@ -150,6 +151,9 @@ class ChromiumTab:
     def load(self, url: str) -> Load:
         return load(self.cdp, self.session, url, self.client, done_of(self.page, url))
 
+    def slowdown(self) -> float | None:
+        return measured(self.cdp, self.session) if self.client.cpu_slowdown > 1 else None
+
     def forget_cache(self, announced: Iterable[str] = ()) -> None:
         method, params = self.generation.forget_cache
         self.cdp.call(method, self.session, **params)
@@ -162,10 +166,10 @@ class ChromiumTab:
 
 
 def chromium_version(browser: str = TODAY) -> str:
-    """What the browser calls itself, like ``Chromium 156.0.8078.79``. Raises `TestbedError`.
+    """The browser's product and version, such as ``Chromium 156.0.8078.79``. Raises `TestbedError`.
 
-    Older ones are verified by hash, and some do not report a version: theirs comes from the
-    catalogue.
+    The version of an older browser comes from the catalogue, because some do not report one. Its
+    files were verified by hash.
     """
     program = generation_of(browser).program()
     if browser in catalogue():
@@ -181,7 +185,7 @@ def chromium_version(browser: str = TODAY) -> str:
 
 
 def here(workspace: Path, ca: Path | None = None) -> BrowserPlace:
-    """The caller's own network. What comes from there may be hostile, so the sandbox stays on."""
+    """A place in the caller's own network. Its sites may be hostile, so the sandbox stays on."""
     return BrowserPlace(
         command=lambda *argv: list(argv), workspace=workspace, drop_root=os.geteuid() == 0, ca=ca
     )
@@ -211,7 +215,7 @@ def chromium(
 
 
 def inside(bed: Testbed) -> BrowserPlace:
-    """The environment at the client's end of a testbed, without the caller's proxies:
+    """A place at the client's end of a testbed. It lacks the caller's proxy variables, because
     headless-shell obeys them even with --no-proxy-server."""
     if bed.names:
         # Real sites may be hostile, so the sandbox stays on.

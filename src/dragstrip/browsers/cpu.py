@@ -1,5 +1,4 @@
-"""CPU time of a browser's processes, from /proc (proc(5)), so that it does not depend on the
-browser."""
+"""CPU time of a browser's processes, read from /proc (proc(5)), so it works for every browser."""
 
 import contextlib
 import os
@@ -9,9 +8,8 @@ _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 def session_cpu_s(session: int) -> dict[int, float]:
-    """CPU time of each process of a session (setsid(2)) by process id, its ended threads included.
-
-    Processes that have ended do not count.
+    """CPU seconds of each process of a session (setsid(2)), by process id. Ended threads count,
+    ended processes do not.
     """
     found = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):

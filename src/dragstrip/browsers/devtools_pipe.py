@@ -2,10 +2,11 @@
 
     python devtools_pipe.py PORT [PATH]
 
-Carries messages that end with a NUL byte, as `--remote-debugging-pipe` of later browsers has them:
-from stdin to the browser at 127.0.0.1:PORT, and from there to stdout. It connects to PATH there, or
-to the first tab if none is given. It waits until the browser answers, and ends with either side. It
-imports nothing of dragstrip, so it starts fast. It runs in the browser's network namespace.
+Carries messages from stdin to the browser at 127.0.0.1:PORT, and its messages to stdout. They end
+with a NUL byte, as with `--remote-debugging-pipe` of later browsers. The program connects to PATH,
+or to the first tab if none is given. It waits until the browser answers, and ends when either side
+does. It imports nothing of dragstrip, so it starts fast. It runs in the browser's network
+namespace.
 """
 
 import base64
@@ -29,7 +30,7 @@ _FINAL, _MASKED = 0x80, 0x80
 
 
 def frame(opcode: int, payload: bytes) -> bytes:
-    """A whole message from a client (section 5.2). Firefox refuses a mask of zeros."""
+    """A complete WebSocket frame from a client (section 5.2). Firefox refuses a mask of zeros."""
     size = len(payload)
     if size < 126:
         head = bytes([_MASKED | size])
@@ -49,7 +50,8 @@ def masked(payload: bytes, mask: bytes) -> bytes:
 
 
 def take(received: bytearray) -> Iterator[tuple[int, bool, bytes]]:
-    """Every whole frame of a server at the buffer's start, removed: opcode, final, payload."""
+    """Remove every complete frame of a server from the buffer's start; yields its opcode, whether
+    it is final, and its payload."""
     while len(received) >= 2:
         size, start = received[1] & 0x7F, 2
         if size >= 126:
@@ -66,7 +68,7 @@ def take(received: bytearray) -> Iterator[tuple[int, bool, bytes]]:
 
 
 def _tab(port: int) -> str:
-    """The WebSocket address of the first tab, as soon as there is one."""
+    """The WebSocket address of the first tab. Waits until there is one."""
     deadline = time.monotonic() + _PATIENCE_S
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
@@ -80,7 +82,7 @@ def _tab(port: int) -> str:
 
 
 def _reach(port: int) -> socket.socket:
-    """A connection, as soon as the browser listens."""
+    """A TCP connection to the browser. Waits until it listens."""
     deadline = time.monotonic() + _PATIENCE_S
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError):
@@ -90,7 +92,7 @@ def _reach(port: int) -> socket.socket:
 
 
 def _connect(port: int, path: str) -> tuple[socket.socket, bytearray]:
-    """The opened socket (section 4.1), and what came after its answer."""
+    """An open WebSocket (section 4.1), and the bytes that followed the server's handshake."""
     path = path or urlsplit(_tab(port)).path
     key = base64.b64encode(os.urandom(16)).decode()
     opened = _reach(port)

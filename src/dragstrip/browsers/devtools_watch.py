@@ -1,4 +1,4 @@
-"""Follows the documents of one tab by events of DevTools, in every dialect."""
+"""Follows the documents of one tab by DevTools events, in every dialect."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from dragstrip.model.done import Done
 
 
 class DevToolsWatch(TabWatch):
-    """Knows which document the tab shows, and whether its page moves on."""
+    """Knows which document the tab shows, and whether the page navigates away."""
 
     def __init__(self, cdp: Cdp, done: Done) -> None:
         super().__init__(cdp, done)
@@ -16,21 +16,21 @@ class DevToolsWatch(TabWatch):
         """Whether the tab has a document."""
         self._fired = False
         self._frame = ""
-        """Frame of the tab's documents; all else is in other frames."""
+        """Frame id of the tab's documents. All other frames are subframes."""
 
     @property
     def fired(self) -> bool:
         return self._fired
 
     def asks(self, params: dict[str, Any]) -> None:
-        """The tab or a frame asks for a document (Network.requestWillBeSent)."""
+        """Handle a request for a document by the tab or a frame (Network.requestWillBeSent)."""
         self._frame = self._frame or params.get("frameId", "")
         if self.committed and params.get("frameId") == self._frame:
             self.leaves(params["requestId"])
 
     def commits(self, frame: dict[str, Any]) -> None:
-        """A document is there (Page.frameNavigated): in a frame, the page's, or the browser's own
-        page, which says that this one failed and has a load event, too."""
+        """Handle a new document (Page.frameNavigated): the page's, a subframe's, or the browser's
+        error page, which has a load event, too."""
         if "parentId" in frame:
             return
         if "unreachableUrl" not in frame:
@@ -40,5 +40,5 @@ class DevToolsWatch(TabWatch):
             self.error = f"the page moved on to {frame['unreachableUrl']}, which failed"
 
     def fires(self) -> None:
-        """A document has fired its load event (Page.loadEventFired)."""
+        """Handle a document's load event (Page.loadEventFired)."""
         self._fired |= self.committed

@@ -1,4 +1,4 @@
-"""The interface that a visit needs of a browser. Adding one: docs/howto/add-a-browser.md."""
+"""The interface of a browser for visits. docs/howto/add-a-browser.md explains how to add one."""
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
@@ -17,14 +17,19 @@ class Tab(Protocol):
     def load(self, url: str) -> Load:
         """Go to `url` and watch until it counts as loaded, plus the client's quiet time. The tab's
         page counts as loaded by `Page.done`, other URLs at the load event. A load that fails or
-        does not end in time is an outcome, not an exception; it has what was seen until then."""
+        does not end in time is an outcome, not an exception; its `Load` holds what was seen so
+        far."""
+
+    def slowdown(self) -> float | None:
+        """How many times longer a fixed script takes in the tab's page than it would without the
+        client's slow-down; None if the client is not slowed down here."""
 
     def forget_cache(self, announced: Iterable[str] = ()) -> None:
-        """Make the next load fetch everything again, with the tab's tickets. It still knows what
-        the hosts `announced` said by Alt-Svc; it may ask them again for that."""
+        """Make the next load fetch everything again. The tab keeps its TLS tickets, and still knows
+        the Alt-Svc of the hosts in `announced`, which it may request again to learn it."""
 
     def with_digests(self, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:
-        """The exchanges, a sample of them with the digest of the body that arrived."""
+        """The exchanges; those in a sample also get the digest of the body that arrived."""
 
 
 class Driven(Protocol):
@@ -32,18 +37,18 @@ class Driven(Protocol):
 
     @property
     def key_log(self) -> Path | None:
-        """Where it writes the TLS secrets of all its visits; None if it does not."""
+        """File with the TLS secrets of all its visits; None if it writes none."""
 
     @property
     def itself(self) -> str:
         """The browser's product, version and start mode, as it reports them."""
 
     def cpu_s(self) -> dict[int, float]:
-        """CPU time of each of its processes, by process id."""
+        """CPU seconds of each of its processes, by process id."""
 
     def proxies(self) -> tuple[str, ...]:
-        """Variables of its processes' environment that name a proxy."""
+        """Environment variables of its processes that name a proxy."""
 
     def fresh_tab(self, client: Client, page: Page | None = None) -> AbstractContextManager[Tab]:
-        """A tab for loads of `page`, if it is known. If the client pins time, scripts see the time
-        of the recording."""
+        """A tab for loads of `page`; None stands for any URL. If the client pins time, scripts see
+        the time of the recording."""

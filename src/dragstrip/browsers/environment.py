@@ -1,7 +1,4 @@
-"""A browser's environment without proxies: none is passed on, and running browsers are checked.
-
-The names are those that curl(1) and Chromium's net/proxy_resolution obey, in either case.
-"""
+"""Keeps proxies out of a browser's environment, and checks running browsers for them."""
 
 import contextlib
 import os
@@ -12,7 +9,7 @@ _NAMES = ("http_proxy", "https_proxy", "all_proxy", "ftp_proxy", "socks_proxy", 
 NO_PROXIES = tuple(
     part for name in (*_NAMES, "no_proxy") for part in ("-u", name, "-u", name.upper())
 )
-"""Options of env(1)."""
+"""Options of env(1) that unset all proxy variables."""
 
 
 def named_proxies(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -21,8 +18,8 @@ def named_proxies(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def session_proxies(session: int) -> tuple[str, ...]:
-    """Proxies in the environments of all processes of a session (setsid(2)). Processes that may not
-    be read are left out."""
+    """Proxy variables in the environments of all processes of a session (setsid(2)). Processes that
+    this user may not read are left out."""
     found: set[str] = set()
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):

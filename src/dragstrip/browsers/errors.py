@@ -1,4 +1,4 @@
-"""What can go wrong with a browser; `dragstrip.model.errors` shows who catches it."""
+"""Errors of a browser; `dragstrip.model.errors` shows where each is caught."""
 
 from dragstrip.model.errors import DragstripError
 

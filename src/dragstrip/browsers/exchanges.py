@@ -34,11 +34,11 @@ class Exchange(Struct, frozen=True, kw_only=True):
 
     request: Request
     id: str = ""
-    """What DevTools calls it; a redirect shares it with what follows."""
+    """DevTools' request id. A redirect shares it with the request that follows."""
     issuer: str = ""
     """Issuer of the certificate that vouched for the answer; empty if the browser did not say."""
     certificate: Certificate | None = None
-    """The certificate as the browser reports it; None if it does not."""
+    """The certificate as the browser reports it; None if it reports none."""
     request_headers: Headers = ()
     response_headers: Headers = ()
     status_text: str = ""
@@ -46,7 +46,7 @@ class Exchange(Struct, frozen=True, kw_only=True):
 
 
 class _Open(Struct):
-    """A request on its way; CDP keys it by request id, a redirect reuses the id."""
+    """A request under way. CDP keys it by request id, which a redirect reuses."""
 
     exchange: Exchange
     received: int = 0
@@ -54,7 +54,7 @@ class _Open(Struct):
     decoded: int = 0
     """Body bytes so far."""
     head: int = 0
-    """Encoded bytes of the answer's head."""
+    """Encoded bytes of the answer's headers."""
 
 
 def exchanges(events: Iterable[Event], time_origin_s: float) -> tuple[Exchange, ...]:
@@ -86,7 +86,7 @@ def exchanges(events: Iterable[Event], time_origin_s: float) -> tuple[Exchange, 
 
 
 def received(exchange: Exchange) -> Request:
-    """The request, with the content encoding of its answer."""
+    """The request, with the content encoding of its answer filled in."""
     coding = _header(exchange.response_headers, "content-encoding").strip().lower()
     return structs.replace(exchange.request, coding="" if coding == "identity" else coding)
 
@@ -113,7 +113,7 @@ def _opened(params: dict[str, Any], origin_s: float) -> _Open:
 
 
 def _note_initiator(opened: _Open, before: Sequence[_Open]) -> None:
-    """How much of the resource that caused it had arrived."""
+    """Note how many bytes of the initiator had arrived when it caused this request."""
     url = opened.exchange.request.initiator
     found = next((o for o in reversed(before) if url and o.exchange.request.url == url), None)
     if found:
@@ -210,8 +210,8 @@ def _on_finished(current: _Open, params: dict[str, Any], origin_s: float) -> Non
 
 def _given_up(current: _Open, finished: dict[str, Any]) -> bool:
     """Whether the exchange is an image that Chromium could not decode and so did not read to its
-    end. Chromium then reports it as finished, and gives the decoded bytes that it read instead of
-    the wire bytes that it had counted (`ImageResource::DecodeError`)."""
+    end. Chromium reports such an image as finished, with the decoded bytes read instead of the
+    bytes on the wire (`ImageResource::DecodeError`)."""
     request, size = current.exchange.request, finished.get("encodedDataLength")
     if request.resource_type != "Image" or request.from_cache or not current.decoded:
         return False
@@ -219,8 +219,8 @@ def _given_up(current: _Open, finished: dict[str, Any]) -> bool:
 
 
 def failure(params: dict[str, Any]) -> str:
-    """Why a request failed, by its `loadingFailed`. Chromium 53 names no error where it gave a
-    request up by itself."""
+    """Why a request failed, by its `loadingFailed` event. Chromium 53 names no error if the browser
+    itself cancelled the request."""
     named = params.get("blockedReason") or params.get("errorText")
     return named or (ABORTED if params.get("canceled") else "failed")
 

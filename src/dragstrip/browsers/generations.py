@@ -1,4 +1,4 @@
-"""The Chromiums that can be driven, and what differs between them."""
+"""The Chromium versions that can be driven, and how each is driven."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -18,20 +18,21 @@ _BINARIES = (
 )
 
 CLEARS = "Network.clearBrowserCache"
-"""A command that also clears Alt-Svc (seen in Chromium 156's NetLog). Bypassing the cache does not,
-and makes every request longer (`cache-control: no-cache`)."""
+"""Clears the cache, and Alt-Svc too (seen in Chromium 156's NetLog). Bypassing the cache would keep
+Alt-Svc, and make every request longer (`cache-control: no-cache`)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Generation:
-    """What differs in driving one generation of browsers from driving another."""
+    """Settings for driving one generation of Chromium."""
 
     program: Callable[[], Path]
-    """Path of its program. Raises `TestbedError`, which says how to install it."""
+    """Returns the path of the browser's program. Raises `TestbedError`, which says how to install
+    it."""
     protocols: Mapping[Protocol, tuple[str, ...]]
-    """The flags that let it speak one protocol and no other."""
+    """The flags that restrict the browser to one protocol, for each protocol."""
     forget_cache: tuple[str, Mapping[str, Any]] = (CLEARS, {})
-    """The DevTools command that makes the next load fetch everything, and keeps tickets."""
+    """The DevTools command that makes the next load fetch everything, and keeps TLS tickets."""
 
 
 def find_chromium() -> Path:
@@ -82,8 +83,8 @@ GENERATIONS: Mapping[str, Generation] = {
 
 
 def generation_of(browser: str) -> Generation:
-    """The generation of a browser, by its name or by the path of the user's own Chromium, which is
-    driven as today's is."""
+    """The generation of a browser, given its name or the path of the user's own Chromium. The
+    latter is driven like today's."""
     if not is_path(browser):
         return GENERATIONS[browser]
     protocols = {p: ("--headless", *flags) for p, flags in GENERATIONS[TODAY].protocols.items()}

@@ -5,7 +5,6 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from importlib import resources
-from statistics import median
 from typing import Any
 
 import msgspec
@@ -24,6 +23,7 @@ from dragstrip.browsers.screencast import (
     frame,
     start,
 )
+from dragstrip.browsers.slowdown import slow_down
 from dragstrip.browsers.sockets import SeenSocket, sockets
 from dragstrip.model.done import Done, parse_done
 from dragstrip.model.page import Page
@@ -43,7 +43,7 @@ _DONE = {"selector": _script("done_selector.js"), "mark": _script("done_mark.js"
 
 
 _LEAST_WAIT_S, _LONGEST_WAIT_S = 0.05, 2.0
-"""Waits for frames that are still under way when the visit ends."""
+"""Shortest and longest wait for frames that are still under way when the visit ends."""
 
 
 LOADED = Done("load")
@@ -53,8 +53,8 @@ _SHOWN = """new Promise(shown => requestAnimationFrame(() => requestAnimationFra
 
 
 class Navigation(Struct, frozen=True, kw_only=True):
-    """PerformanceNavigationTiming of the document, ms since timeOrigin; 0 means not reached, None
-    not reported."""
+    """PerformanceNavigationTiming of the document, in ms since timeOrigin. 0 means not reached,
+    None not reported."""
 
     connectStart: float = 0.0
     responseStart: float | None = 0.0
@@ -62,8 +62,8 @@ class Navigation(Struct, frozen=True, kw_only=True):
     loadEventEnd: float = 0.0
 
     def later(self, by_ms: float) -> "Navigation":
-        """The navigation with times that count from `by_ms` before: where the page's first document
-        began."""
+        """The same navigation on a time axis that begins `by_ms` earlier, when the page's first
+        document began."""
         reached = {name: at for name, at in structs.asdict(self).items() if at}
         return structs.replace(self, **{name: at + by_ms for name, at in reached.items()})
 
@@ -77,10 +77,10 @@ class NavigationTimings(Struct, frozen=True, kw_only=True):
 
 
 class Load(Struct, frozen=True, kw_only=True):
-    """What the browser had to say about a load. `sent_s` is Unix time of the navigation command.
+    """The browser's report of a load. `sent_s` is the Unix time of the navigation command.
 
-    Of a page that moves on by itself the load is the whole journey: times count from the start of
-    its first document, and `navigation`, `fcp_ms` and `lcp_ms` are of its last.
+    If the page navigates away by itself, the load covers all its documents. Times count from the
+    start of the first; `navigation`, `fcp_ms` and `lcp_ms` are those of the last.
     """
 
     outcome: Outcome
@@ -89,7 +89,7 @@ class Load(Struct, frozen=True, kw_only=True):
     time_origin_s: float
     navigation: Navigation = Navigation()
     done_ms: float | None = None
-    """When the page counted as loaded; None if it did not."""
+    """Time at which the page counted as loaded, in ms; None if it did not."""
     fcp_ms: float | None = None
     lcp_ms: float | None = None
     documents: tuple[str, ...] = ()
@@ -97,17 +97,18 @@ class Load(Struct, frozen=True, kw_only=True):
     exchanges: tuple[Exchange, ...] = ()
     sockets: tuple[SeenSocket, ...] = ()
     frames: tuple[Frame, ...] = ()
-    """What the browser drew up to the end of the visit, if the client records frames."""
+    """Frames that the browser drew up to the end of the visit, if the client records frames."""
     blind_ms: float | None = None
     """See `dragstrip.browsers.screencast.blind_ms`; None if no frames were recorded."""
     fast_open: tuple[FastOpen, ...] = ()
-    """How TCP Fast Open went on each connection that asked for it."""
+    """The result of TCP Fast Open on each connection that tried it."""
     graph: str = ""
     """Digest and source of the graph that the load generator followed; empty for browsers."""
 
 
 def done_of(page: Page | None, url: str | None = None) -> Done:
-    """What a tab's loads of this page, or of this URL of all that it visits, wait for."""
+    """The condition for a load of `page` to count as loaded. A `url` other than the page's own
+    counts at the load event."""
     return LOADED if page is None or url not in (None, page.url) else parse_done(page.done)
 
 
@@ -139,6 +140,7 @@ def fresh_session(
                     {**view, "deviceScaleFactor": client.device_scale},
                 ),
                 ("Network.setBypassServiceWorker", {"bypass": True}),
+                *([slow_down(client.cpu_slowdown)] if client.cpu_slowdown > 1 else []),
                 *(
                     ("Page.addScriptToEvaluateOnNewDocument", {"source": source})
                     for source in preludes(client, recorded_ms, done)
@@ -154,7 +156,7 @@ def fresh_session(
 
 
 def preludes(client: Client, recorded_ms: float | None, done: Done = LOADED) -> Iterator[str]:
-    """Scripts that run before any of the page's."""
+    """Scripts that run before any script of the page."""
     yield _NO_SERVICE_WORKER
     if client.pin_random:
         yield _PIN_RANDOM
@@ -207,32 +209,35 @@ def load(cdp: Cdp, session: str, url: str, client: Client, done: Done = LOADED) 
 
 
 def began_before_ms(documents: Sequence[str], seen: Sequence[Exchange]) -> float:
-    """Time from the request of the journey's first document to the last document's timeOrigin.
-    Without a journey 0, although requests follow timeOrigin by some 0.2 ms."""
+    """Time from the request for the page's first document to the last document's timeOrigin, in ms.
+    0 for a page with one document, although its request follows timeOrigin by some 0.2 ms."""
     return -seen[0].request.start_ms if len(documents) > 1 and seen else 0.0
 
 
 def shifted(at_ms: float | None, by_ms: float) -> float | None:
-    """The time, if there is one, `by_ms` later."""
+    """`at_ms` moved later by `by_ms`; None if there is no time."""
     return None if at_ms is None else at_ms + by_ms
 
 
 def _read(cdp: Cdp, session: str, watch: "_Watch") -> tuple[NavigationTimings | None, float]:
-    """What the document says of its load, and when the screen showed it, 0 if not recorded."""
+    """The document's timings, and when the screen showed everything loaded, in ms; 0 if not
+    recorded."""
     shown_ms = _await_shown(cdp, watch)
     _await_frames(cdp, watch)
     return _timings(cdp, watch, session), shown_ms
 
 
 def _ask_when_shown(cdp: Cdp, session: str) -> int:
-    """Ask for the time at which the loaded content was drawn, in the page's ms."""
+    """Ask for the time, in the page's ms, at which the loaded content was drawn; returns the
+    command's number."""
     return _evaluate(cdp, session, _SHOWN)
 
 
 def _await_shown(cdp: Cdp, watch: "_Watch") -> float:
-    """When the screen showed everything loaded; 0 if not recorded or if it took too long.
+    """When the screen showed everything loaded, in the page's ms; 0 if not recorded or if it took
+    too long.
 
-    On a quiet host that is within the quiet time. A busy host draws later, and without this wait a
+    On a quiet host this is within the quiet time. A busy host draws later, and without this wait a
     visit would end before its content is on screen.
     """
     asked = watch.shown
@@ -254,7 +259,7 @@ def _await_shown(cdp: Cdp, watch: "_Watch") -> float:
 def _await_frames(cdp: Cdp, watch: "_Watch") -> None:
     """Take in frames that are still under way, because they arrive some time after they were drawn.
 
-    Waits twice the longest time that a frame took so far; later frames are of no use.
+    Waits twice the longest delay of a frame so far, between `_LEAST_WAIT_S` and `_LONGEST_WAIT_S`.
     """
     watch.over = True
     if watch.frames:
@@ -274,10 +279,10 @@ class _Watch(DevToolsWatch):
         self._command = command
         self.frames: list[Sight] = []
         self.over = False
-        """Whether the visit has ended: then only late frames count, unless another document
+        """Whether the visit has ended. Then only late frames count, unless another document
         comes."""
         self.shown: int | None = None
-        """Id of the command that asks when what is loaded has been drawn."""
+        """Id of the command that asks when the loaded content was drawn."""
         self._afterwards: list[Event] = []
         self._clock_offsets_s: list[float] = []
 
@@ -301,7 +306,7 @@ class _Watch(DevToolsWatch):
             self.shown = _ask_when_shown(self.cdp, self._session)
 
     def go_on(self) -> None:
-        """Resume the visit: another document came."""
+        """Resume the visit, because another document came."""
         self.over = False
         self.network += self._afterwards
         self._afterwards.clear()
@@ -309,10 +314,11 @@ class _Watch(DevToolsWatch):
     def clock_offset_s(self) -> float:
         """Unix time minus the clock of CDP timestamps; 0 without a request.
 
-        It is the median over requests, because a browser that loses its CPU between reading the two
-        clocks errs by that time.
+        It is the least over requests. The browser reads Unix time second. So the difference is too
+        large if another program takes its CPU between the two readings, or if it copies a long body
+        of the request there.
         """
-        return median(self._clock_offsets_s) if self._clock_offsets_s else 0.0
+        return min(self._clock_offsets_s, default=0.0)
 
     def sort(self, event: Event) -> None:
         if event.session != self._session:
@@ -352,7 +358,7 @@ def _is_navigation(params: dict[str, Any]) -> bool:
 
 
 def _timings(cdp: Cdp, watch: _Watch, session: str) -> NavigationTimings | None:
-    """The page's timings. None without a document, or if one that did not load is too busy to
+    """The page's timings. None without a document, or if the page did not load and is too busy to
     answer."""
     if not watch.loaded and (watch.error or not watch.committed):
         return None
@@ -366,13 +372,14 @@ def _timings(cdp: Cdp, watch: _Watch, session: str) -> NavigationTimings | None:
 
 
 def _evaluate(cdp: Cdp, session: str, expression: str) -> int:
-    """The value of an expression that may be a promise."""
+    """Ask the page to evaluate an expression, which may be a promise; returns the command's
+    number."""
     how = {"awaitPromise": True, "returnByValue": True}
     return cdp.send("Runtime.evaluate", session, expression=expression, **how)
 
 
 def timings_of(result: dict[str, Any]) -> NavigationTimings:
-    """What READ_TIMINGS gave, as the browser handed it over. Raises `BrowserError`."""
+    """The result of READ_TIMINGS as Python values. Raises `BrowserError`."""
     try:
         return msgspec.json.decode(result["value"], type=NavigationTimings)
     except (KeyError, msgspec.DecodeError) as error:

@@ -1,10 +1,10 @@
-"""What Chromium's network service logged for every request, with bodies as they crossed the wire.
+"""Reads every request from Chromium's NetLog, with bodies as they crossed the wire.
 
-A NetLog made with ``--net-log-capture-mode=Everything`` is the one place where a browser tells the
-bytes below its content decoding, and it covers what no page session of the DevTools protocol does:
-workers, preflights, frames in other processes. The format is one JSON object a line
-(https://www.chromium.org/developers/design-documents/network-stack/netlog); the numbers of its
-event types stand in its first line.
+A NetLog made with ``--net-log-capture-mode=Everything`` is the only place where a browser reports
+bodies before content decoding. It also covers requests that a page session of DevTools lacks: those
+of workers, preflights and frames in other processes. The format is one JSON object per line
+(https://www.chromium.org/developers/design-documents/network-stack/netlog); the first line maps
+event types to numbers.
 """
 
 import base64
@@ -27,11 +27,11 @@ _HEADERS_OF_STREAMS = frozenset(f"HTTP2_SESSION_{way}_HEADERS" for way in ("SEND
 
 
 class NetLogError(ValueError):
-    """An error for a file that is no NetLog; the text says what it lacks."""
+    """Raised for a file that is not a NetLog; the message says what is missing."""
 
 
 class LoggedRequest(Struct, kw_only=True):
-    """One request that reached the network, and what came back. Times in ms of the Unix epoch."""
+    """A request that reached the network, and its answer. Times in ms of the Unix epoch."""
 
     url: str
     method: str
@@ -40,7 +40,7 @@ class LoggedRequest(Struct, kw_only=True):
     sent_ms: float | None = None
     """When the request left."""
     answered_ms: float | None = None
-    """The answer's headers are here."""
+    """When the answer's headers arrived."""
     ended_ms: float | None = None
     status_line: str = ""
     """Empty if no answer arrived."""
@@ -51,7 +51,7 @@ class LoggedRequest(Struct, kw_only=True):
     """File with the body as it crossed the wire: de-chunked, content encoding kept. Absent if the
     answer had none."""
     coded: bool = False
-    """Whether the browser decoded the body by its content encoding."""
+    """Whether the body has a content encoding that the browser decoded."""
     error: str = ""
     """The browser's network error, such as ``ERR_ABORTED``."""
 
@@ -79,10 +79,10 @@ class _Head(Struct):
 
 
 def read_netlog(path: Path, bodies: Path) -> list[LoggedRequest]:
-    """Every request of the log in the order of their starts; bodies go to files in `bodies`.
+    """Every request in the log, by start time. Bodies are written to files in `bodies`.
 
-    Read line by line, so memory stays near the longest line (64 kB of body). A log that breaks
-    off, as after a crash of the browser, is read as far as it goes. Raises `NetLogError`.
+    The log is read line by line, so memory stays near the longest line (64 kB of body). A truncated
+    log, as after a crash of the browser, is read to its end. Raises `NetLogError`.
     """
     with path.open("rb") as file:
         constants = _constants(file.readline())
@@ -109,7 +109,7 @@ def _events(lines: Iterator[bytes]) -> Iterator[_Event]:
 
 
 class _Reader:
-    """Puts the events of each source together; a redirect begins another job of its source."""
+    """Groups the events by source. A redirect begins another request of the same source."""
 
     def __init__(self, constants: _Constants, bodies: Path) -> None:
         self._names = {number: name for name, number in constants.log_event_types.items()}
@@ -118,7 +118,7 @@ class _Reader:
         self._bodies = bodies
         self._open: dict[int, LoggedRequest] = {}
         self._jobs: dict[int, int] = {}
-        """What finds a stream for a request -> source of the request."""
+        """Source id of a job that finds a stream -> source id of the request it serves."""
         self._streams: dict[tuple[int, int], int] = {}
         """HTTP/2 session and stream -> source of the request."""
         self.requests: list[LoggedRequest] = []
@@ -145,7 +145,7 @@ class _Reader:
             self.requests.append(begun)
 
     def _pass_headers(self, name: str, event: _Event) -> None:
-        """Pass over 103 answers that the browser did not act on: their headers came with the final
+        """Skip 103 answers that the browser did not act on. Their headers came with the final
         answer's."""
         params = event.params
         stream = event.source.id, int(params["stream_id"])

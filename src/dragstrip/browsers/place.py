@@ -1,5 +1,4 @@
-"""Where a browser runs: its user, its names and the authorities it trusts. It is the same for every
-browser."""
+"""Where a browser runs: its user, its host names and the certificate authorities it trusts."""
 
 import contextlib
 import os
@@ -34,19 +33,19 @@ class BrowserPlace:
     """The place where a browser runs: its user, its files and the authority it trusts."""
 
     command: Callable[..., list[str]]
-    """Adds what makes a program run there to its arguments."""
+    """Returns the command line that runs a program there, given the program and its arguments."""
     workspace: Path
     drop_root: bool
     """Whether to run as the user `nobody`; otherwise as the caller, who has no privileges there."""
     ca: Path | None = None
-    """Certificate (PEM) of a further authority to trust."""
+    """Certificate (PEM) of an additional authority to trust."""
     flags: tuple[str, ...] = ()
 
 
 def living_in(home: Path) -> tuple[str, ...]:
-    """Prefix of a command that keeps its files in `home`. Otherwise files outside its profile
-    (sockets of PulseAudio, the folders of older browsers' single instances) would stay in the
-    machine's /tmp."""
+    """Prefix of a command that makes it keep its files in `home`. Without it, some files
+    (PulseAudio's sockets, older browsers' single-instance folders) would stay in the machine's
+    /tmp."""
     return ("env", f"HOME={home}", f"TMPDIR={home}")
 
 
@@ -76,8 +75,8 @@ def fresh_home(place: BrowserPlace, label: str, store_in: str = ".pki/nssdb") ->
 
 
 def with_names(home: Path, lines: Iterable[str]) -> tuple[str, ...]:
-    """Prefix of a command that resolves only the names in these lines of a hosts file. The files
-    lie in `home`."""
+    """Prefix of a command that makes it resolve only the names in these lines of a hosts file. The
+    files it needs are written to `home`."""
     (home / "hosts").write_text("\n".join(("127.0.0.1 localhost", *lines, "")))
     (home / "nsswitch.conf").write_text("hosts: files\npasswd: files\ngroup: files\n")
     return ("unshare", "--mount", "sh", "-c", _KNOWING, "sh", str(home))
@@ -85,7 +84,8 @@ def with_names(home: Path, lines: Iterable[str]) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def child(place: BrowserPlace, errors: Path, *argv: str) -> Iterator["subprocess.Popen[bytes]"]:
-    """A process and its descendants, which end with the context. Its stdin and stdout are pipes."""
+    """A child process, which ends with the context together with its descendants. Its stdin and
+    stdout are pipes."""
     with (
         errors.open("wb") as said,
         subprocess.Popen(

@@ -1,7 +1,7 @@
 """Record a page: load it once in Chromium and keep every answer, bodies as they crossed the wire.
 
-The bodies come from the browser's NetLog (`dragstrip.browsers.netlog`), which it streams to disk;
-what only the page knows, who asked for what, comes from its DevTools session.
+The bodies come from the browser's NetLog (`dragstrip.browsers.netlog`), which it streams to disk.
+The initiator of each request comes from the page's DevTools session.
 """
 
 import contextlib
@@ -32,12 +32,11 @@ from dragstrip.testbed.errors import TestbedError
 _CLOSE_S = 10.0
 _BODILESS = (204, 304)
 _NEVER_SENT = "ERR_CACHE_MISS"
-"""Error of a request that was to be answered from a cache or not at all, such as Chromium's for
-fonts."""
+"""Chromium's error for a request that only the cache may answer, such as some for fonts."""
 
 
 class _Seen(Struct, frozen=True, kw_only=True):
-    """What the recorded visit collected."""
+    """The data that a recording visit collected."""
 
     load: Load
     screenshot: bytes
@@ -48,8 +47,8 @@ def record(
 ) -> Recording:
     """The page at `url` as Chromium loads it in `place`, ready for `archive.write_page`.
 
-    Recording goes on for `settle_ms` after the load event. The bodies stay in
-    files of the place's workspace, which must outlive the recording. Cookies, credentials and
+    Recording continues for `settle_ms` after the load event. The bodies stay in files in the
+    place's workspace, which must exist as long as the recording is used. Cookies, credentials and
     tokens are left out unless `keep_secrets`. Raises `PageError`, `TestbedError`, `BrowserError`.
     """
     log, bodies = place.workspace / "netlog.json", place.workspace / "bodies"
@@ -161,7 +160,7 @@ def _answers(
 
 
 def _initiators(load: Load) -> defaultdict[tuple[str, str], Iterator[str]]:
-    """Method and URL -> initiators of its requests, in the order they were made."""
+    """Method and URL -> initiators of the requests for it, in the order they were made."""
     named: dict[tuple[str, str], list[str]] = {}
     for exchange in load.exchanges:
         request = exchange.request
@@ -172,10 +171,11 @@ def _initiators(load: Load) -> defaultdict[tuple[str, str], Iterator[str]]:
 
 
 def _thinking(logged: list[LoggedRequest], load: Load) -> dict[int, float]:
-    """Server think time by id of the request: its wait, less the least round trip to that host.
+    """Server think time in ms, by ``id()`` of the logged request: its wait minus the shortest round
+    trip to that host.
 
-    The round trip is the least of the host's TCP connects and waits; of a host that answered once
-    and whose connect the browser did not time, nothing can be said, and so 0.
+    The round trip is the shortest of the host's TCP connects and waits. The think time is 0 for a
+    host that answered once and whose connect the browser did not time.
     """
     trips: dict[str, list[float]] = defaultdict(list)
     waits: list[tuple[LoggedRequest, str, float]] = []

@@ -1,4 +1,4 @@
-"""Every browser that can be driven, by its name in a stack."""
+"""All browsers that can be driven, by their names in a stack."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -17,7 +17,7 @@ from dragstrip.model.study import Client
 from dragstrip.testbed.testbed import Testbed
 
 BrowserSettings = tuple[str, ...]
-"""A stack's settings for starting the browser, in the browser's terms."""
+"""Settings that start the browser for a stack, such as command line flags."""
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,12 @@ class BrowserKind:
     start: Callable[
         [Testbed, Client, Protocol, BrowserSettings, Path | None], AbstractContextManager[Driven]
     ]
-    """Starts it so that it speaks only this protocol; the path is for its log."""
+    """Starts the browser restricted to one protocol. The path is for the browser's log."""
     told: Callable[[Stack, Mapping[str, str], Mapping[str, str]], BrowserSettings]
-    """The settings for a stack, the addresses of the testbed's hosts, and a page's recorded
+    """Returns the settings for a stack, the addresses of the testbed's hosts, and a page's recorded
     protocols by host. Stacks with equal settings share a browser."""
     version: Callable[[], str]
-    """Name and number of its version. Raises `TestbedError` if it is missing."""
+    """Returns the browser's name and version. Raises `TestbedError` if it is missing."""
 
 
 def _chromium(name: str) -> BrowserKind:
@@ -69,11 +69,10 @@ _KINDS: Mapping[str, BrowserKind] = {
 
 
 def kind_of(browser: str) -> BrowserKind:
-    """The kind of a browser, by its name or by the path of the user's own Chromium."""
+    """The kind of a browser, given its name or the path of the user's own Chromium."""
     return _chromium(browser) if is_path(browser) else _KINDS[browser]
 
 
 def browser_version(browser: str = TODAY) -> str:
-    """Name and number of the browser's version, like ``Chromium 156.0.8078.79``. Raises
-    `TestbedError`."""
+    """The browser's name and version, such as ``Chromium 156.0.8078.79``. Raises `TestbedError`."""
     return kind_of(browser).version()

@@ -1,7 +1,7 @@
-"""What the browser draws, as frames with times (CDP `Page.startScreencast`).
+"""Records what the browser draws as frames with times (CDP `Page.startScreencast`).
 
-Of the ways to see a page without an X server this one was chosen (docs/decisions, frames): it hands
-over every frame that differs, at the size asked for, for as long as a load lasts.
+It needs no X server, and sends every frame that differs from the last, at the requested size, as
+long as a load lasts. See docs/decisions (frames) for the alternatives.
 """
 
 import base64
@@ -14,25 +14,25 @@ from dragstrip.browsers.cdp import Cdp, Event
 from dragstrip.model.study import Client
 
 INTERVAL_MS = 1000 / 60
-"""Chromium draws at most once in a display interval, and stamps a frame with the interval's end."""
+"""Length of a display interval. Chromium draws at most once per interval, and stamps a frame with
+the interval's end."""
 
 AHEAD = 2
-"""Frames that may be unacknowledged: then Chromium sends no further frame, and does not send
-left-out frames later."""
+"""Most unacknowledged frames. Beyond that Chromium drops frames, and does not send them later."""
 
 _SHRINK = 2
 _QUALITY = 80
 
 
 class Sight(Struct, frozen=True):
-    """A `Page.screencastFrame` event, and when it was acknowledged, Unix time in seconds."""
+    """A `Page.screencastFrame` event, and the Unix time in s at which it was acknowledged."""
 
     event: Event
     acknowledged_s: float
 
     @property
     def drawn_s(self) -> float:
-        """End of the display interval, Unix time."""
+        """End of the display interval, Unix time in s."""
         stamp: float = self.event.params["metadata"]["timestamp"]
         return stamp
 
@@ -42,15 +42,17 @@ class Sight(Struct, frozen=True):
 
 
 class Frame(Struct, frozen=True):
-    """A picture the browser drew. `time_ms` counts from the navigation's start: the middle of the
-    display interval in which it was drawn, so it errs by at most half an interval (8.3 ms)."""
+    """A picture that the browser drew.
+
+    `time_ms` counts from the navigation's start. It is the middle of the display interval in which
+    the frame was drawn, so it errs by at most half an interval (8.3 ms)."""
 
     time_ms: float
     jpeg: bytes
 
 
 def start(cdp: Cdp, session: str, client: Client) -> None:
-    """Ask for all frames of a tab from now on, at half the viewport's width and height."""
+    """Start to record all frames of a tab, at half the viewport's width and height."""
     width, height = client.viewport
     cdp.call(
         "Page.startScreencast",
@@ -75,10 +77,11 @@ def frame(seen: Sight, time_origin_s: float) -> Frame:
 
 
 def blind_ms(seen: Sequence[Sight], since_s: float, until_s: float) -> float:
-    """The longest time between the two in which a frame may have been drawn and not sent.
+    """The longest period, in ms, between `since_s` and `until_s` in which Chromium may have dropped
+    frames.
 
-    It begins a display interval after `AHEAD` frames are under way, and ends when fewer are. Zero
-    proves that nothing was left out.
+    Such a period begins one display interval after `AHEAD` frames are unacknowledged, and ends when
+    fewer are. Zero proves that no frame is missing.
     """
     longest_s = 0.0
     for last in seen:

@@ -1,7 +1,7 @@
 """Turns CDP Network events into WebSockets with times and messages.
 
 Pure: events in, sockets out. Chromium reports sockets apart from requests, and their messages
-without what compressed them on the wire.
+uncompressed.
 """
 
 import base64
@@ -17,11 +17,11 @@ from dragstrip.pages.format.recording import Headers, Message
 
 
 class SeenSocket(Struct, frozen=True, kw_only=True):
-    """A WebSocket, with what only a recording needs."""
+    """A WebSocket, with fields that only a recording needs."""
 
     socket: Socket
     headers: Headers = ()
-    """Headers of the answer that opened it."""
+    """Headers of the answer that opened the socket."""
     messages: tuple[tuple[float, bool, int, str], ...] = ()
     """Each as (ms since timeOrigin, whether the page sent it, opcode, data as in a page file)."""
 
@@ -56,7 +56,7 @@ def sockets(events: Iterable[Event], time_origin_s: float) -> tuple[SeenSocket, 
 
 
 def _created(params: dict[str, Any], now_ms: float) -> SeenSocket:
-    """A socket that has no time yet: its handshake gives one."""
+    """A socket without times. The handshake event sets them."""
     initiator = params.get("initiator", {})
     frames = initiator.get("stack", {}).get("callFrames", ())
     script = next((f["url"] for f in frames if f.get("url")), "")

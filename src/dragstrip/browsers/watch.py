@@ -1,4 +1,4 @@
-"""Watching one tab while a page loads: what the loads of every browser share."""
+"""Watches one tab while a page loads; shared by all browsers."""
 
 import math
 import time
@@ -14,11 +14,10 @@ from dragstrip.model.study import Client
 from dragstrip.model.visit import Outcome, Request
 
 IDLE_S = 0.5
-"""Time without a request after which the network counts as idle, as Playwright and Puppeteer have
-it."""
+"""Time without a request after which the network counts as idle, as in Playwright and Puppeteer."""
 _Read = TypeVar("_Read")
 _REACHED = 'self[Symbol.for("dragstrip.done")]'
-"""The promise of scripts/done_*.js."""
+"""The promise that scripts/done_*.js defines."""
 
 
 class TabWatch(ABC):
@@ -29,9 +28,9 @@ class TabWatch(ABC):
         self.network: list[Event] = []
         self.error = ""
         self.parsed = False
-        """The document has fired DOMContentLoaded."""
+        """Whether the document has fired DOMContentLoaded."""
         self.reached_ms: float | None = None
-        """When the page did what `done` waits for, if our script reports it."""
+        """When the page did what `done` waits for, as our script reports it."""
         self._done = done
         self._asked: int | None = None
         self._under_way: set[str] = set()
@@ -39,9 +38,9 @@ class TabWatch(ABC):
         self._stirred_s = time.monotonic()
         self._idle = False
         self._leaving: set[str] = set()
-        """Navigations that the page began and that brought no document yet."""
+        """Navigations that the page began and that have brought no document yet."""
         self.documents: list[str] = []
-        """URLs of the documents that the tab showed; more than one if the page moved on."""
+        """URLs of the documents that the tab showed; more than one if the page navigated away."""
 
     @property
     @abstractmethod
@@ -58,11 +57,12 @@ class TabWatch(ABC):
 
     @abstractmethod
     def answer_of(self, number: int) -> object:
-        """What the page answered. Raises `BrowserError`, also if the document is gone."""
+        """The page's answer to the command `number`. Raises `BrowserError`, also if the document is
+        gone."""
 
     @property
     def loaded(self) -> bool:
-        """Whether the page counts as loaded. A page that moves on by itself does not."""
+        """Whether the page counts as loaded. A page that is navigating away does not."""
         if self._leaving or self.error:
             return False
         match self._done.kind:
@@ -80,7 +80,7 @@ class TabWatch(ABC):
         self._stirred_s = time.monotonic()
 
     def streams(self, request: str) -> None:
-        """Note a request of an EventSource (HTML section 9.2): its answer need not end, and nothing
+        """Note a request of an EventSource (HTML section 9.2). Its answer may never end, so no load
         waits for it."""
         self._late.add(request)
 
@@ -89,15 +89,15 @@ class TabWatch(ABC):
         self._stirred_s = time.monotonic()
 
     def leaves(self, navigation: str) -> None:
-        """Note that the page begins to move on to another document."""
+        """Note that the page begins to navigate to another document."""
         self._leaving.add(navigation)
 
     def stays(self, navigation: str) -> None:
-        """Note that the page moved on to no document: a download, an answer without content."""
+        """Note that a navigation brought no document: a download, or an answer without content."""
         self._leaving.discard(navigation)
 
     def arrives(self, url: str) -> None:
-        """Note that another document has come, which has not yet done what is waited for."""
+        """Note that another document has come, which has not yet done what `done` waits for."""
         self._leaving.clear()
         self.documents.append(url)
         self.parsed = self._idle = False
@@ -122,8 +122,8 @@ class TabWatch(ABC):
             self.sort(self.cdp.events.popleft())
 
     def until_over(self, client: Client) -> None:
-        """Watch until the page has loaded, and through the client's quiet time; or until it failed
-        or its time is up. A page that moves on in its quiet time goes on loading."""
+        """Watch until the page has loaded and the client's quiet time is over, or until it failed
+        or its time is up. A page that navigates away in its quiet time continues to load."""
         deadline = time.monotonic() + client.timeout_s
         while not self.ended() and time.monotonic() < deadline:
             self._until_ended(deadline)
@@ -131,8 +131,8 @@ class TabWatch(ABC):
             self._through_quiet(client)
 
     def read_at_end(self, client: Client, read: Callable[[], _Read]) -> _Read:
-        """What `read` finds when the load is over, see `until_over`. A document that comes while it
-        reads begins another load, whose end is read instead."""
+        """The result of `read` at the end of the load, see `until_over`. If another document comes
+        meanwhile, the load continues, and `read` is called again at its end."""
         while True:
             self.until_over(client)
             documents = len(self.documents)
@@ -147,7 +147,7 @@ class TabWatch(ABC):
         return
 
     def when_loaded(self) -> None:
-        """Act on a page that has loaded or failed, before its quiet time."""
+        """Called when the page has loaded or failed, before its quiet time."""
         return
 
     def _until_ended(self, deadline: float) -> None:
@@ -164,8 +164,8 @@ class TabWatch(ABC):
     def done_ms(
         self, load_event_ms: float, seen: Iterable[Exchange], parsed_ms: float, later_ms: float = 0
     ) -> float:
-        """When the page counted as loaded, if it did. Its last document began `later_ms` after the
-        first; `reached_ms` counts from the last."""
+        """When the page counted as loaded, in ms since its first document began. Call this only for
+        a loaded page. Its last document began `later_ms` after the first."""
         if self.reached_ms is not None:
             return self.reached_ms + later_ms
         if self._done.kind == "load":
@@ -178,7 +178,7 @@ class TabWatch(ABC):
         return "loaded" if self.loaded else "failed" if self.error else "timeout"
 
     def _idle_by(self) -> float:
-        """When the network will have been idle for long enough, if no request begins."""
+        """When the network will have been idle for `IDLE_S`, if no request begins."""
         return self._stirred_s + IDLE_S if self.parsed and not self._under_way else math.inf
 
     def _take_answer(self, number: int) -> None:
@@ -194,6 +194,6 @@ class TabWatch(ABC):
 
 
 def document_of(exchanges: Iterable[Exchange]) -> Request | None:
-    """The request that brought the document: the first that is no redirect."""
+    """The request that brought the document: the first one that is not a redirect."""
     documents = (e.request for e in exchanges if e.request.resource_type == "Document")
     return next((d for d in documents if d.status and not 300 <= d.status < 400), None)

@@ -53,10 +53,7 @@ def main() -> None:
 
 
 def _foreseen(error: Exception) -> NoReturn:
-    """Print an expected error and exit; raise any other again.
-
-    The classes are imported here, so `dragstrip --help` does not pay for them.
-    """
+    """Print an expected error and exit; raise any other error again."""
     from dragstrip.model.errors import DragstripError, InputError
     from dragstrip.testbed.errors import ProgramEnded
 
@@ -70,7 +67,7 @@ def _foreseen(error: Exception) -> NoReturn:
 
 
 def _fail(message: str, code: int) -> NoReturn:
-    """Prints the message, if help was not printed instead, and exits with this code."""
+    """Print the message, unless help was printed instead, and exit with this code."""
     if message:
         sys.stderr.write(f"dragstrip: {message}\n")
     sys.exit(code)

@@ -1,4 +1,4 @@
-"""What another package of this project adds to the command line, by entry points.
+"""Commands and lists that another package of this project adds by entry points.
 
 dragstrip runs without such a package, and says how to get it. It never imports it by name.
 """
@@ -7,20 +7,20 @@ from importlib.util import find_spec
 from typing import Any
 
 COMMANDS = "dragstrip.commands"
-"""The group of functions that are commands."""
+"""Entry point group of functions that are commands."""
 LISTS = "dragstrip.lists"
-"""The group of functions that add the rows of `dragstrip list NAME` to a table."""
+"""Entry point group of functions that add the rows of `dragstrip list NAME` to a table."""
 PAPERS = "dragstrip_papers"
 
 
 def present(package: str) -> bool:
-    """Whether it is installed. To ask for its entry points would take 30 ms."""
+    """Whether the package is installed. Looking up its entry points would take 30 ms."""
     return find_spec(package) is not None
 
 
 def load(group: str, name: str, package: str, what: str) -> Any:
-    """The object. Raises `InputError` if its package is not installed, and says that `what` comes
-    with it."""
+    """The object behind an entry point. If its package is not installed, raises `InputError`, which
+    says that the package brings `what`."""
     from importlib.metadata import entry_points  # takes a moment, as the next
 
     from dragstrip.model.errors import absent_package

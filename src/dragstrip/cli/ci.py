@@ -38,7 +38,8 @@ _STDOUT = Path("-")
 
 
 def make_room(junit: Path | None, markdown: Path | None, *, as_json: bool) -> None:
-    """Makes the files' folders, before work whose result would be lost. Raises `InputError`."""
+    """Make the folders of these files before work whose result would otherwise be lost. Raises
+    `InputError`."""
     if as_json and markdown == _STDOUT:
         raise InputError("--json and --markdown - both write to stdout; name a file")
     for file in (junit, markdown):
@@ -57,7 +58,7 @@ def write_for_ci(
     annotate: str | None,
     markdown: Path | None,
 ) -> None:
-    """Writes what was asked for. Raises `InputError` if a file cannot be written."""
+    """Write the requested files. Raises `InputError` if a file cannot be written."""
     from dragstrip.report.ci.annotations import annotations
     from dragstrip.report.ci.junit import junit as as_junit
 

@@ -1,4 +1,4 @@
-"""The commands. Each is imported only when needed: importing all takes half a second."""
+"""The table of commands. Each is imported only when needed: importing all takes half a second."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,10 +18,10 @@ class CommandEntry(NamedTuple):
     module: str = ""
     """Module in this package. It defines `app`, or a function named like the module."""
     package: str = ""
-    """The other package that brings it, see `dragstrip.cli.added`."""
+    """The other package that brings the command, see `dragstrip.cli.added`."""
     hidden: bool = False
     passes_on: bool = False
-    """Whatever follows the first argument belongs to another program."""
+    """Whether everything after the first argument belongs to another program."""
 
 
 COMMANDS = {
@@ -61,7 +61,7 @@ COMMANDS = {
     ),
     "virtual": CommandEntry("Install the kernel for races in virtual time.", "machine.virtual"),
     "list": CommandEntry(
-        "List networks, stacks, servers, browsers, pages or papers.",
+        "List what has a name: networks, stacks, servers, devices, pages.",
         "known",
     ),
     "schema": CommandEntry("Print the JSON schema of study files, for editors.", "schema"),
@@ -79,10 +79,10 @@ COMMANDS = {
 
 
 class AbsentCommand(TyperCommand):
-    """Stands for the command of a package that is not installed, also for its help."""
+    """Stands in for a command whose package is not installed, also for its help."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Raises `InputError`, unless a shell asks what completes `args`."""
+        """Raises `InputError`, unless a shell asks for completions of `args`."""
         from dragstrip.model.errors import absent_package
 
         if ctx.resilient_parsing:
@@ -91,7 +91,7 @@ class AbsentCommand(TyperCommand):
 
 
 class Commands(TyperGroup):
-    """Imports a command to run it or to print its help. Listing all commands imports none."""
+    """Imports a command only to run it or to print its help."""
 
     _listing = False
 
@@ -108,7 +108,7 @@ class Commands(TyperGroup):
         return load(cmd_name)
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Leaves out the options that Typer adds: `dragstrip completion` replaces them."""
+        """The parameters without those that Typer adds: `dragstrip completion` replaces them."""
         return [p for p in super().get_params(ctx) if not str(p.name).endswith("_completion")]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -131,7 +131,7 @@ def present(name: str) -> bool:
 
 
 def load(name: str) -> Any:
-    """The command itself. One of a package that is not installed says how to get it."""
+    """The command itself. If its package is not installed, the command says how to get it."""
     entry = COMMANDS[name]
     if not present(name):
         return AbsentCommand(name, help=entry.summary, hidden=True)

@@ -16,6 +16,7 @@ from dragstrip.execution.guest.kernel import recipe
 from dragstrip.model import servers
 from dragstrip.model.browsers import BROWSERS, TODAY
 from dragstrip.model.servers import Server
+from dragstrip.study.devices import DEVICES
 from dragstrip.study.presets import networks, stacks
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.catalogue import catalogue
@@ -27,12 +28,13 @@ class ListKind(StrEnum):
     stacks = "stacks"
     servers = "servers"
     browsers = "browsers"
+    devices = "devices"
     pages = "pages"
     papers = "papers"
 
 
 def known(kind: Annotated[ListKind, typer.Argument(help="What to list.")]) -> None:
-    """List networks, stacks, servers, browsers, pages or papers."""
+    """List what has a name: networks, stacks, servers, devices, pages."""
     table = Table(box=None, pad_edge=False)
     table.add_column("name", style="bold", no_wrap=True)
     if kind is ListKind.networks:
@@ -54,6 +56,11 @@ def known(kind: Annotated[ListKind, typer.Argument(help="What to list.")]) -> No
         for server in servers.known().values():
             spoken = ", ".join(server.protocols)
             table.add_row(server.name, spoken, server.what, _there(server))
+    elif kind is ListKind.devices:
+        table.add_column("slower than a fast desktop")
+        table.add_column("such as, class")
+        for name, device in DEVICES.items():
+            table.add_row(name, f"{device.cpu_slowdown:g}x", device.what)
     elif kind is ListKind.pages:
         list_pages(table)
     elif kind is ListKind.papers:

@@ -49,6 +49,6 @@ def _command(usage: Usage) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Escaped for man(7)."""
+    """The text escaped for man(7)."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from dragstrip.study.devices import DEVICES
 from dragstrip.study.presets import networks, stacks
 
 
@@ -22,6 +23,11 @@ def network_names(incomplete: str) -> list[str]:
 def stack_names(incomplete: str) -> list[str]:
     """Stacks to which a shell may complete what is typed."""
     return beginning(stacks(), incomplete)
+
+
+def device_names(incomplete: str) -> list[str]:
+    """Devices to which a shell may complete what is typed."""
+    return beginning(DEVICES, incomplete)
 
 
 Networks = Annotated[
@@ -104,16 +110,15 @@ Virtual = Annotated[
     bool,
     typer.Option(
         "--virtual",
-        help="Race in virtual time: computing takes no time, so every machine gives the same "
-        "result.",
+        help="Race in virtual time, in which every machine gives the same result.",
     ),
 ]
 Computing = Annotated[
     bool | None,
     typer.Option(
         "--computing/--no-computing",
-        help="Race in virtual time in which browser and server take time for what they compute: "
-        "a fixed price for each system call, handshake and page of memory (default: they do not).",
+        help="In virtual time: whether browser and server take time for what they compute, or the "
+        "network alone decides (default: they do; the load generator predicts the network alone).",
         show_default=False,
     ),
 ]
@@ -124,6 +129,16 @@ ByClient = Annotated[
         help="What loads the pages: a browser, or 'loader', the load generator, which predicts "
         "Chromium (default: browser). See docs/howto/load-generator.md.",
         metavar="browser|loader",
+    ),
+]
+DeviceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--device",
+        help="How slow the client's processor is: 4x (four times slower than this machine), or a "
+        "name from `dragstrip list devices` (default: as fast as this machine).",
+        autocompletion=device_names,
+        metavar="Nx|NAME",
     ),
 ]
 AddressesOption = Annotated[

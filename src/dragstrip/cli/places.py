@@ -7,7 +7,7 @@ from dragstrip.testbed.cache import cache_folder
 
 
 def page_cache() -> Path:
-    """Where imported and synthesised pages are kept."""
+    """The folder of imported and synthetic pages."""
     return cache_folder("pages")
 
 

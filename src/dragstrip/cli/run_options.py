@@ -14,6 +14,7 @@ from dragstrip.cli.options import (
     Calibrate,
     ClusterOption,
     Computing,
+    DeviceOption,
     Jobs,
     Out,
     Restarts,
@@ -29,6 +30,7 @@ WORDS: Mapping[str, Any] = {
     "virtual": Virtual,
     "computing": Computing,
     "client": ByClient,
+    "device": DeviceOption,
     "jobs": Jobs,
     "restarts": Restarts,
     "shard": ShardOption,
@@ -46,8 +48,8 @@ def takes_run_options(
 ) -> Callable[[Command], Command]:
     """Put the options of `WORDS` in the place of a command's parameter `options`.
 
-    The command does not offer those in `without`. `after` names parameters whose help some of them
-    follow instead. `words` replace those of `WORDS`.
+    The command does not offer the options in `without`. `after` moves options in the help: it maps
+    a parameter to the options that follow it. `words` replace entries of `WORDS`.
 
     >>> @takes_run_options(without=("shard",), after={"page": ("out",)})
     ... def race(page: str, *, options: RunOptions, as_json: bool = False) -> int: ...

@@ -1,4 +1,4 @@
-"""What a server can do of everything a race asks of it, found by visits in a real browser."""
+"""Checks by visits in a real browser which features of a race a server supports."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -25,7 +25,7 @@ _OTHER_CONTROL = "reno"
 
 
 class ConformanceResult(Struct, frozen=True, kw_only=True):
-    """The result of one test. `unknown` means that it cannot be checked, never that it failed."""
+    """The result of one test. `unknown` means that it cannot be checked, not that it failed."""
 
     protocol: str
     what: str
@@ -34,9 +34,9 @@ class ConformanceResult(Struct, frozen=True, kw_only=True):
 
 
 def conformance(server: Server, page: Page, parts: Page) -> Iterator[ConformanceResult]:
-    """Try each protocol of the server, as each becomes known; `parts` is the page of
+    """Test each protocol of the server; yields each result at once. `parts` is the page of
     `dragstrip.pages.generators.ranges`. Raises `TestbedError` only if the testbed breaks; a server
-    that does not start is a finding."""
+    that does not start is a result."""
     for protocol in server.protocols:
         stack = stack_on(server, protocol)
         study = Study(
@@ -112,8 +112,9 @@ def _tried(session: Session, study: Study, stack: Stack) -> Iterator[Conformance
 def _early(
     session: Session, study: Study, stack: Stack, again: Visit
 ) -> Iterator[ConformanceResult]:
-    """Whether a repeat visit's first request goes with the handshake's first message and is taken,
-    by log, link and times. Nothing of a server that is known to have no early data."""
+    """Whether the server accepts early data: a repeat visit's first request goes out with the first
+    message of the handshake. Log, link and times tell. Yields nothing for a server that is known to
+    have no early data."""
     serving, what = stack.serving, "takes early data on a repeat visit"
     may_choose = serving.fixed.get(stack.transport, {}).get("early_data") is None
     own = "early_data" in stack.own

@@ -1,4 +1,4 @@
-"""The executor that a study needs: this machine, guests on it, or a cluster."""
+"""Chooses the executor of a study: this machine, guests on it, or a cluster."""
 
 from dragstrip.conduct.calibration import before_visits
 from dragstrip.conduct.options import RunOptions
@@ -16,7 +16,7 @@ from dragstrip.schedule.schedule import Schedule
 def executor_of(
     capsule: Capsule, schedule: Schedule, options: RunOptions, watcher: Watcher
 ) -> Executor:
-    """The executor, not yet open. Without a cluster the link is calibrated first.
+    """The executor, not yet open. Calibrates the link first, unless a cluster makes the visits.
 
     Raises `TestbedError` if the link is out of tolerance, see `before_visits`, and `InputError` if
     a cluster needs Dask and it is not installed.

@@ -1,4 +1,4 @@
-"""Several capsules of one study become one: shards, or the same study made on several machines."""
+"""Merges capsules of one study: shards, or the same study run on several machines."""
 
 import hashlib
 import os
@@ -26,15 +26,15 @@ class Merged(Struct, frozen=True, kw_only=True):
     copies: int
     """Identical visits in several parts; they count once."""
     dropped: tuple[str, ...]
-    """Blocks made independently in several parts; only one part's visits count."""
+    """Ids of blocks made independently in several parts; only one part's visits count."""
 
 
 def merge(parts: Sequence[Path], out: Path) -> Merged:
-    """Writes the capsule `out`, whole or not at all; the parts stay as they are.
+    """Write the capsule `out`, completely or not at all. The parts stay unchanged.
 
     All visits of a block come from one part, so visits made separately are never paired. Raises
-    `CapsuleError` if the parts are not of one study and rules, if one is still written, or if `out`
-    is there.
+    `CapsuleError` if the parts differ in study or rules, if one is still being written, or if `out`
+    exists.
     """
     if len(set(map(Path.resolve, parts))) != len(parts):
         raise CapsuleError("a folder is given twice; give each once")
@@ -116,8 +116,8 @@ def _made(capsule: Capsule) -> dict[str, _Made]:
 
 
 def _owner(block: str, made: Sequence[dict[str, _Made]], whole: int) -> int:
-    """The part whose visits of the block count: one that has finished it, with all its `whole`
-    visits; else the one with most of them, then the first."""
+    """The part whose visits of the block count: one with all `whole` visits, else the one with the
+    most; the first one wins a tie."""
 
     def worth(part: int) -> tuple[bool, int, int]:
         visits = made[part][block]
@@ -143,7 +143,8 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _take(file: Path, target: Path) -> None:
-    """Hard links if both are on one file system: the files never change."""
+    """Hard-link the file if both are on one file system, otherwise copy it. The files never
+    change."""
     target.parent.mkdir(exist_ok=True)
     try:
         target.hardlink_to(file)

@@ -1,4 +1,4 @@
-"""How a study runs. What is raced is the study."""
+"""Options for running a study, whatever it races."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,62 +8,86 @@ from msgspec import Struct, structs
 from dragstrip.conduct.restarts import spread
 from dragstrip.conduct.shard import WHOLE, Shard, parse_shard
 from dragstrip.execution.concurrency import most_jobs, parse_jobs
+from dragstrip.model.browsers import LOADER
 from dragstrip.model.clock import NETWORK, PRICED, REAL, Clock
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Block, Study
 from dragstrip.study.clients import study_by
+from dragstrip.study.devices import check_device, find_slowdown
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):
-    """How a study runs, as the command line or Python asks. Each option is declared here alone; its
-    words on the command line stand in `dragstrip.cli.run_options`.
+    """Options for running a study, from the command line or Python. This class alone declares them;
+    `dragstrip.cli.run_options` describes them on the command line.
 
     >>> make_visits(study, out, RunOptions(virtual=True, jobs=2))
     """
 
     out: Path | None = None
-    """Result folder that was asked for; None lets the command choose one."""
+    """Result folder; None lets the command choose one."""
     calibrate: bool | None = None
-    """See `dragstrip.conduct.calibration.before_visits`."""
+    """Whether to calibrate the link, see `dragstrip.conduct.calibration.before_visits`."""
     virtual: bool = False
     """Whether visits run in virtual time."""
     computing: bool | None = None
-    """Whether computing takes time there, which asks for virtual time too. None: it takes none,
-    unless the study's own clock says so."""
+    """Whether computing takes time in virtual time; either turns virtual time on. None: with
+    browsers it does; the load generator predicts their network alone."""
     client: str | None = None
     """``browser`` or ``loader``; None leaves the study's own."""
+    device: str | None = None
+    """The client's device, see `dragstrip.study.devices.find_slowdown`; None leaves the study's
+    own."""
     jobs: int | str | None = None
-    """Blocks that run in parallel, or ``auto``; on a cluster per machine. None makes one, in
-    virtual time one per core."""
+    """Blocks that run in parallel, or ``auto``; on a cluster, blocks per machine. None means one
+    block, or in virtual time one per core."""
     restarts: int | None = None
-    """Starts of the testbed over which the runs are spread; None leaves the study's own."""
+    """Number of testbed starts over which the runs are spread; None keeps the study's own."""
     shard: str | None = None
-    """Like ``3/16``; None is all of the study."""
+    """Share of the study, such as ``3/16``; None is all of it."""
     cluster: str | None = None
-    """``tcp://...``, ``local:3``, or a name in Dask's configuration; None is this machine."""
+    """Cluster as ``tcp://...``, ``local:3``, or a name in Dask's configuration; None is this
+    machine."""
     admit_other_machines: bool = False
-    """Whether machines of the cluster that differ from the others may make visits too."""
+    """Whether the cluster may include machines that differ from the others."""
     watch: bool = False
-    """Show a live page of the visits."""
+    """Whether to show a live page of the visits."""
 
     @property
     def clock(self) -> Clock:
-        """The clock that is asked for."""
-        if self.computing:
-            return PRICED
-        return REAL if self.computing is None and not self.virtual else NETWORK
+        """The clock that these options choose."""
+        return self._clock(predicted=self.client == LOADER)
+
+    def _clock(self, *, predicted: bool) -> Clock:
+        if self.computing is None:
+            return REAL if not self.virtual else NETWORK if predicted else PRICED
+        return PRICED if self.computing else NETWORK
+
+    @property
+    def slowdown(self) -> float:
+        """How many times slower the client is. Raises `InputError`."""
+        return find_slowdown(self.device) if self.device else 1.0
 
     def adapt(self, study: Study) -> Study:
-        """The study with the client, restarts and clock that are asked for. Raises
+        """The study with the client, restarts and clock that these options choose. Raises
         `InputError`."""
         if self.client:
             study = study_by(study, self.client)
+        if self.device:
+            slower = structs.replace(study.client, cpu_slowdown=self.slowdown)
+            study = structs.replace(study, client=slower)
         study = spread(study, self.restarts)
-        keeps_its_own = self.computing is None and (study.clock.virtual or not self.virtual)
-        return study if keeps_its_own else structs.replace(study, clock=self.clock)
+        if self.computing is None and (not self.virtual or study.clock.virtual):
+            return study
+        return structs.replace(study, clock=self._clock(predicted=study.predicted))
 
-    def check(self, clock: Clock) -> None:
-        """Raises `InputError` for what a study with this clock cannot do."""
+    def check(self, study: Study) -> None:
+        """Raise `InputError` if the study does not allow these options."""
+        self.check_place(study.clock)
+        check_device(study)
+
+    def check_place(self, clock: Clock) -> None:
+        """Raise `InputError` if the options that say where visits run do not fit together, or do
+        not fit the clock."""
         self.jobs_here(clock)
         self._part()
         if self.admit_other_machines and self.cluster is None:

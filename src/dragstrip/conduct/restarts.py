@@ -1,4 +1,4 @@
-"""A study whose blocks are spread over several starts of testbed and browsers."""
+"""Spreads a study's blocks over several starts of testbed and browsers."""
 
 from msgspec import structs
 
@@ -7,8 +7,7 @@ from dragstrip.model.study import Study
 
 
 def spread(study: Study, restarts: int | None) -> Study:
-    """The study with this number of restarts; its own number stays if none is given. Raises
-    `InputError`."""
+    """The study with this number of restarts, or with its own if None. Raises `InputError`."""
     if restarts is None:
         return study
     if restarts > study.runs:

@@ -11,7 +11,7 @@ from dragstrip.schedule.batch import batches
 
 
 class Shard(Struct, frozen=True):
-    """Shard `number` of `of`. Shards of a study share no block, and together they have all."""
+    """Shard `number` of `of`. Shards of a study share no block, and together they cover it."""
 
     number: int = 1
     of: int = 1
@@ -20,9 +20,9 @@ class Shard(Struct, frozen=True):
         return f"{self.number}/{self.of}"
 
     def blocks(self, study: Study) -> Callable[[Block], bool]:
-        """Whether a block belongs to this shard. Studies that stop cells early keep cells whole,
-        because all blocks of a cell decide; other studies distribute batches, which are single
-        blocks in real time."""
+        """Tells whether a block belongs to this shard. If a study stops cells early, each cell goes
+        to one shard, because all its blocks decide when it stops. Other studies distribute batches;
+        in real time a batch is one block."""
         if study.stopping or study.slow:
             cells = set(study.cells()[self.number - 1 :: self.of])
             return lambda block: block.cell in cells
@@ -34,7 +34,7 @@ WHOLE = Shard()
 
 
 def parse_shard(text: str) -> Shard:
-    """``3/16`` is the third of sixteen. Raises `InputError`."""
+    """Parse a shard: ``3/16`` is the third of sixteen. Raises `InputError`."""
     found = re.fullmatch(r"(\d+)/(\d+)", text)
     if not found:
         raise InputError(

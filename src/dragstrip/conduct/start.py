@@ -1,4 +1,4 @@
-"""A start of the program, as the manifest records it, and which attempts it may complete."""
+"""Describes a start of the program for the manifest, and decides which attempts it may complete."""
 
 import sys
 from collections.abc import Callable
@@ -13,9 +13,9 @@ from dragstrip.results.manifest import Start
 
 
 def start_of(study: Study, frozen: str, *, on_cluster: bool) -> Start:
-    """This start of the program. What its visits are made with is known of this machine; of a
-    cluster's, when they are admitted. Raises `TestbedError` if a browser or the guests' kernel is
-    missing."""
+    """This start of the program, with the versions of browsers and servers on this machine. On a
+    cluster they are recorded when a machine is admitted. Raises `TestbedError` if a browser or the
+    guests' kernel is missing."""
     if on_cluster:
         start = Start.here(browser_version="", command=tuple(sys.argv))
         return structs.replace(start, frozen=frozen)
@@ -30,8 +30,9 @@ def start_of(study: Study, frozen: str, *, on_cluster: bool) -> Start:
 
 
 def continues(study: Study, machine: str | None) -> Callable[[Visit], bool]:
-    """Whether this machine may complete a started attempt; None stands for any machine of a
-    cluster. Older capsules name no machine, and in virtual time all machines give the same."""
+    """Tells whether this machine may complete the attempt of a given visit. `machine` None stands
+    for any machine of a cluster. Visits of older capsules name no machine. In virtual time every
+    machine may, because all give the same results."""
     if study.clock.virtual:
         return lambda visit: True
     return lambda visit: machine is not None and visit.machine in ("", machine)

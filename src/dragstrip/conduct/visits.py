@@ -45,15 +45,14 @@ def make_visits(
     cells: Collection[CellKey] | None = None,
     watcher: Watcher = _UNHEARD,
 ) -> None:
-    """Run what `out` still lacks of `study`, of these `cells` only if they are given. `options`
-    say where and how; what they ask of the study itself, `RunOptions.adapt` has done before.
-    `frozen` is kept with the start.
+    """Make the visits of `study` that `out` lacks, or only those of `cells`. `options` say where
+    and how; call `RunOptions.adapt` on the study before. `frozen` is recorded with the start.
 
-    Raises `InputError` if `out` holds something else or the study's restarts cannot be made,
-    `TestbedError` if nothing can run, and `TimeUp` after the first visit that ends later than
-    `until` (`time.monotonic`).
+    Raises `InputError` if `out` holds another study or the number of restarts is not possible,
+    `TestbedError` if the testbed cannot run, and `TimeUp` after the first visit that ends later
+    than `until` (`time.monotonic`).
     """
-    options.check(study.clock)
+    options.check(study)
     _check_restarts(study)
     for name in study.metrics:
         find_metric(name)

@@ -14,26 +14,26 @@ from dragstrip.testbed.calibrate.measure import BRIEF, calibrate
 
 Tell = Callable[[Visit], None]
 TimeEstimate = Callable[[Mapping[CellKey, int]], float]
-"""Seconds for this many visits on each cell."""
+"""Estimates the seconds for this many visits on each cell."""
 
 
 def quietly(networks: Sequence[Network]) -> Calibration:
-    """Calibrates as briefly as suffices before visits. Raises `TestbedError`."""
+    """Calibrate without progress, as briefly as suffices before visits. Raises `TestbedError`."""
     return calibrate(networks, effort=BRIEF)
 
 
 @contextmanager
 def unheard(schedule: Schedule, estimate: TimeEstimate) -> Iterator[Tell]:
-    """No progress."""
+    """Report no progress."""
     yield lambda visit: None
 
 
 class Watcher(Struct, frozen=True, kw_only=True):
-    """The default does nothing."""
+    """Callbacks that report progress; by default they do nothing."""
 
     calibrating: Callable[[Sequence[Network]], Calibration] = quietly
-    """Calibrates networks before the first visit, with progress."""
+    """Calibrates networks before the first visit, and may show progress."""
     said: Callable[[str], None] = lambda sentence: None
     """Called with news about a cluster's machines."""
     progress: Callable[[Schedule, TimeEstimate], AbstractContextManager[Tell]] = unheard
-    """Entered for the visits of a study; yields a callback for each visit."""
+    """A context for the visits of a study; yields a callback for each visit."""

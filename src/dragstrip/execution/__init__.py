@@ -1,2 +1,2 @@
-"""Who makes the blocks of a study, and how: executors of one protocol, down to the session that
-makes each visit."""
+"""Makes the blocks of a study: executors behind one protocol, and the sessions in which they make
+visits."""

@@ -1,4 +1,4 @@
-"""What depends on a study's clock: the session that makes its visits, and how many blocks run in
+"""Chooses by a study's clock the session that makes its visits, and how many blocks run in
 parallel."""
 
 from collections.abc import Collection, Iterable, Iterator
@@ -26,14 +26,15 @@ if TYPE_CHECKING:
 def concurrency_of(
     study: Study, jobs: int, visits: Iterable[Visit], cores: int | None = None
 ) -> Concurrency:
-    """The concurrency of a machine with this many cores (default: this machine)."""
+    """The rule for parallel blocks on a machine with this many cores (default: this machine)."""
     if study.clock.virtual:
         return GuestConcurrency(study, jobs)
     return RealTimeConcurrency(study, jobs, visits, cores=cores)
 
 
 def session_of(study: Study, artefacts: Path, rehearsed: Collection[str] = ()) -> SessionFactory:
-    """What makes the study's visits: a testbed with these pages rehearsed, or guests."""
+    """Opens the session for the study's visits: a testbed in which the pages of `rehearsed` are
+    rehearsed first, or guests."""
     if study.clock.virtual:
         return partial(guest_session, study, artefacts)
     return partial(visit_session, study, artefacts, rehearsed)

@@ -1,8 +1,8 @@
-"""Which blocks may run in parallel, each in its own testbed.
+"""Decides which blocks may run in parallel, each in its own testbed.
 
 A block on a slow link needs little CPU, so several may run in parallel; a block on a fast link runs
 alone. Random loss can make a link slower than its rate. Within these limits, load and paint times
-in parallel testbeds were measured to match those of a single one; bench/visits/jobs.py repeats the
+in parallel testbeds matched those of a single testbed; bench/visits/jobs.py repeats the
 measurement.
 """
 
@@ -18,11 +18,11 @@ from dragstrip.model.visit import Visit
 from dragstrip.schedule.estimate import StudyPace, lossy_mbps
 
 MOST_JOBS = 4
-"""The number behind `auto`: with more, paint metrics differ from those of a single testbed."""
+"""Parallel blocks under `auto`. With more, paint metrics differ from those of a single testbed."""
 SLOW_MBPS = 2.0
 """Downstream rate up to which a block may run beside others."""
 RATE_MBPS_PER_CORE = 4.0
-"""Downstream rate per core up to which all parallel blocks together may run."""
+"""Greatest sum of the downstream rates of all parallel blocks, per core."""
 CPU_SHARE = 0.27
 """Share of all cores for browsers and origins together; links and dragstrip take a few percent
 more."""
@@ -32,20 +32,20 @@ SHORT_JOBS = 2
 STAGGER_S = 1.5
 """Time between the starts of two blocks: testbeds that start together stay in phase."""
 RECENT_VISITS = 30
-"""Number of visits in parallel (or alone, if only one may run) after which the number of jobs is
-reviewed."""
+"""Visits after which the limit on parallel blocks is reviewed. Visits that run alone count only if
+the limit is one."""
 TOLERATED = 2
-"""If at most this many of them are `overloaded`, the number rises by one; otherwise it falls.
-Repeating a block costs less than an idle testbed."""
+"""Most `overloaded` visits among `RECENT_VISITS` at which the limit rises by one; with more it
+falls. Repeating a block costs less than an idle testbed."""
 
 
 def most_jobs(clock: Clock) -> int:
-    """Most parallel blocks on this machine: what `--jobs auto` is."""
+    """Most parallel blocks on this machine: the meaning of `--jobs auto`."""
     return len(os.sched_getaffinity(0)) if clock.virtual else MOST_JOBS
 
 
 def parse_jobs(text: str, auto: int = MOST_JOBS) -> int:
-    """A number, or ``auto``. Raises `InputError`."""
+    """The number of jobs in `text`; ``auto`` means `auto`. Raises `InputError`."""
     if text == "auto":
         return auto
     if not text.isdecimal() or int(text) < 1:
@@ -54,23 +54,24 @@ def parse_jobs(text: str, auto: int = MOST_JOBS) -> int:
 
 
 class FirstWorkers(NamedTuple):
-    """Workers to open before the first visit: opening and rehearsing disturb others."""
+    """Workers to open before the first visit, because opening and rehearsing disturb other
+    visits."""
 
     workers: int
-    """0 if nothing runs in parallel: one is then opened when needed."""
+    """Number of workers. It is 0 if nothing runs in parallel: then one is opened when needed."""
     pages: tuple[str, ...]
-    """Pages of blocks that run in parallel; each worker needs them."""
+    """Pages to rehearse in each worker: those of blocks that run in parallel."""
 
 
 class Pacing(Protocol):
-    """How long visits take, from what is known so far."""
+    """Estimates how long visits take, from the visits so far."""
 
     @property
     def measured(self) -> int:
         """Cells whose visits were timed."""
 
     def visit_s(self, cell: CellKey) -> float:
-        """Seconds from the end of the visit before to its own end."""
+        """Seconds that one visit to this cell takes, from the end of the previous visit."""
 
 
 class Concurrency(Protocol):
@@ -91,14 +92,14 @@ class Concurrency(Protocol):
         """How many blocks like this one may run in parallel, on average."""
 
     def seconds(self, visits: Mapping[CellKey, int]) -> float:
-        """Time for this many visits on each cell."""
+        """Seconds for this many visits on each cell."""
 
 
 class RealTimeConcurrency:
-    """Lets a block start beside others while number, rate and CPU allow.
+    """Lets a block run beside others while their number, rates and CPU shares stay within limits.
 
-    If too many parallel visits met an overloaded host, the limit falls to the number of blocks that
-    ran then. After calmer visits it rises again, one at a time, up to `jobs`.
+    If too many parallel visits were overloaded, the limit falls to the number of blocks that ran in
+    parallel then. After calmer visits it rises again, one at a time, up to `jobs`.
     """
 
     def __init__(
@@ -130,7 +131,7 @@ class RealTimeConcurrency:
         )
 
     def learn(self, visit: Visit) -> None:
-        """What a new visit shows about the host."""
+        """Learn from a new visit how long visits take and whether the host was overloaded."""
         self.pace.learn(visit)
         if visit.host and visit.host.steal_share > self._study.thresholds.steal_share:
             return  # caused by other processes, not by what runs here
@@ -154,7 +155,7 @@ class RealTimeConcurrency:
         return max(1.0, min(self._limit(cell).most, by_rate, CPU_SHARE / self._cpu_share(cell)))
 
     def seconds(self, visits: Mapping[CellKey, int]) -> float:
-        """Time for this many visits on each cell."""
+        """Seconds for this many visits on each cell."""
         return sum(n * self.pace.visit_s(c) / self.at_once(c) for c, n in visits.items() if n)
 
     def _limit(self, cell: CellKey) -> "_Limit":

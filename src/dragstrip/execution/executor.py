@@ -1,4 +1,4 @@
-"""The seam between the schedule and the machines that make its blocks."""
+"""The interface between the schedule and the machines that make its blocks."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,21 +20,21 @@ class AttemptState(Struct, frozen=True, kw_only=True):
     made: Sequence[MadeVisit] = ()
     """Visits made since the last answer, without a verdict."""
     over: bool = False
-    """No machine works on it any more. Any machine may make what it lacks."""
+    """Whether the machine has stopped work on it. Any machine may make the visits it lacks."""
 
 
 class Executor(Protocol):
     """Makes attempts at blocks: in worker processes, in guests or on a cluster."""
 
     def open(self) -> None:
-        """Get ready for attempts. Raises `InputError` or `TestbedError` if that is impossible."""
+        """Prepare for attempts. Raises `InputError` or `TestbedError` if that is impossible."""
 
     @property
     def hosts(self) -> Sequence[Host]:
         """The machines that currently take attempts. They may come and go."""
 
     def begin(self, host: Host, attempt: Attempt) -> None:
-        """Start the machine on an attempt that it took."""
+        """Start an attempt on the machine that took it."""
 
     def answers(self, seconds: float | None) -> Iterable[AttemptState]:
         """Wait for answers or for a change of `hosts`, with an optional timeout.
@@ -44,10 +44,10 @@ class Executor(Protocol):
         """
 
     def browser(self, visit: Visit) -> str:
-        """What loaded the page, as its browser reports it."""
+        """Name and version of the browser that made the visit, as it reports them."""
 
     def close(self) -> None:
-        """End everything that was opened, also if only a part was."""
+        """Close everything that was opened, even if opening failed halfway."""
 
 
 AnyExecutor = TypeVar("AnyExecutor", bound=Executor)
@@ -55,7 +55,7 @@ AnyExecutor = TypeVar("AnyExecutor", bound=Executor)
 
 @contextmanager
 def opened(executor: AnyExecutor) -> Iterator[AnyExecutor]:
-    """Open the executor and close it afterwards, however that ends."""
+    """Open the executor and close it afterwards, even after an error."""
     try:
         executor.open()
         yield executor

@@ -1,4 +1,5 @@
-"""A machine, its running attempts, and which may begin: the same rule for all executors."""
+"""A machine with its running attempts. It decides which attempts may begin, by one rule for all
+executors."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -9,16 +10,16 @@ from dragstrip.schedule.schedule import Attempt, Schedule
 
 
 class Host:
-    """Each machine decides what may run in parallel on it."""
+    """A machine that decides which attempts may run on it in parallel."""
 
     def __init__(
         self, concurrency: Concurrency, machine: str = "", slots: int | None = None
     ) -> None:
         self.concurrency = concurrency
         self.machine = machine
-        """The machine's id, for its visits; see `dragstrip.model.visit.Visit.machine`."""
+        """Id of the machine, which its visits record; see `dragstrip.model.visit.Visit.machine`."""
         self.slots = slots
-        """Most attempts at a time; None sets no limit."""
+        """Most attempts in parallel; None sets no limit."""
         self.restart: int | None = None
         """The study's current restart; None before the first."""
         self._beside: dict[Attempt, int] = {}
@@ -29,7 +30,7 @@ class Host:
         return list(self._beside)
 
     def take(self, schedule: Schedule) -> Attempt | None:
-        """The attempt to begin here now, if any may."""
+        """Take the next attempt that may begin here now; None if there is none."""
         if self._beside and self.pause_s() > 0:
             return None
         if self.slots is not None and len(self._beside) >= self.slots:
@@ -43,7 +44,8 @@ class Host:
         return attempt
 
     def _next(self, schedule: Schedule) -> Attempt | None:
-        """The next attempt of the current restart; of another only once nothing runs."""
+        """The next attempt of the current restart. Attempts of other restarts begin only when
+        nothing runs."""
         running = [attempt.block for attempt in self._beside]
 
         def allows(block: Block) -> bool:
@@ -59,7 +61,7 @@ class Host:
         return attempt
 
     def stagger(self) -> None:
-        """Record that an attempt begins; the next must wait a little."""
+        """Record that an attempt begins, so the next must wait `stagger_s`."""
         self._next_start = time.monotonic() + self.concurrency.stagger_s
 
     def pause_s(self) -> float:
@@ -67,20 +69,21 @@ class Host:
         return max(0.0, self._next_start - time.monotonic())
 
     def beside(self, attempt: Attempt) -> int:
-        """Most attempts that ran in parallel with it since its last visit."""
+        """The largest number of other attempts that ran in parallel since this attempt's last
+        visit."""
         return self._beside[attempt]
 
     def made(self, attempt: Attempt) -> None:
-        """A visit of it is done."""
+        """Record that a visit of the attempt is done."""
         self._beside[attempt] = len(self._beside) - 1
 
     def over(self, attempt: Attempt) -> None:
-        """Forgets an attempt that no longer runs."""
+        """Forget an attempt that no longer runs."""
         del self._beside[attempt]
 
 
 def seconds_left(hosts: Sequence[Host], left: Mapping[CellKey, int]) -> float:
-    """Time for this many visits on each cell, on all machines together; 0 without a machine."""
+    """Seconds for this many visits on each cell, on all machines together; 0 without machines."""
     alone = [host.concurrency.seconds(left) for host in hosts]
     if not alone or min(alone) <= 0:
         return 0.0

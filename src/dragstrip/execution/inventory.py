@@ -1,4 +1,5 @@
-"""What this machine makes visits with: browsers, servers, programs and the guests' kernel."""
+"""Versions of the browsers, servers, programs and guest kernel with which this machine makes
+visits."""
 
 import hashlib
 from pathlib import Path
@@ -18,19 +19,19 @@ _PROGRAMS = ("link", "origin")
 
 
 def browsers_of(study: Study) -> dict[str, str]:
-    """What loads each stack here. Raises `TestbedError` if it is missing."""
+    """The browser or load generator and its version, by stack. Raises `TestbedError` if one is
+    missing."""
     return {stack.name: browser_version(stack.browser) for stack in study.visited}
 
 
 def servers_of(study: Study) -> dict[str, str]:
-    """Versions of the servers that are not ours."""
+    """Versions of the study's servers other than our own."""
     versions = {s.server: version_of(s.serving) for s in study.visited}
     return {name: version for name, version in versions.items() if version}
 
 
 def guest_of(study: Study) -> str:
-    """The kernel of its guests, by name; empty in real time. Raises `TestbedError` if there is
-    none."""
+    """Name of the guests' kernel; empty in real time. Raises `TestbedError` if there is none."""
     return name_of(kernel()) if study.clock.virtual else ""
 
 

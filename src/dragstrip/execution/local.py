@@ -19,11 +19,11 @@ __all__ = ["LocalExecutor", "Schedule", "run_here"]
 
 
 class LocalExecutor:
-    """Each block that runs in parallel has its own worker.
+    """Makes visits on this machine; each parallel block has its own worker.
 
-    `concurrency` says which blocks do, by default one at a time. What belongs to a whole browser
-    goes to `artefacts`. `session` is what workers open, by default a testbed. `machine` is this
-    machine's id, and `browsers` says what loads each stack here.
+    `concurrency` decides which blocks run in parallel, by default one at a time. Files of whole
+    browsers (NetLogs) go to `artefacts`. `session` opens a worker's session, by default a testbed.
+    `machine` is this machine's id. `browsers` maps each stack to its browser and version.
     """
 
     def __init__(
@@ -51,8 +51,8 @@ class LocalExecutor:
         return [self._host]
 
     def open(self) -> None:
-        """Open the first workers' sessions before any visit, so that none disturbs another's
-        visits. A worker that failed raises when it is asked for a visit."""
+        """Open the first workers' sessions before any visit, so that opening one disturbs no visit.
+        A worker that failed raises when a visit is requested from it."""
         self._idle = [Worker(self._session) for _ in range(self._workers)]
         opening = {worker.connection for worker in self._idle}
         while opening:
@@ -87,7 +87,7 @@ class LocalExecutor:
         end_all([*self._idle, *self._busy.values()])
 
     def _renew(self) -> None:
-        """Close all sessions (none is busy), and open as many new ones."""
+        """Close all sessions, none of which is busy, and open as many new ones."""
         assert not self._busy
         end_all(self._idle)
         self.open()
@@ -101,7 +101,7 @@ def run_here(
     concurrency: Concurrency | None = None,
     session: SessionFactory | None = None,
 ) -> None:
-    """`run` on this machine; see `LocalExecutor`."""
+    """Call `run` on this machine; see `LocalExecutor`."""
     executor = LocalExecutor(schedule, artefacts, concurrency=concurrency, session=session)
     with opened(executor):
         run(schedule, keep, executor)

@@ -1,4 +1,4 @@
-"""The browsers that a session keeps open, and which one loads a page over a stack."""
+"""Keeps a session's browsers open, and chooses the one that loads a page over a stack."""
 
 import contextlib
 import time
@@ -17,15 +17,15 @@ from dragstrip.model.visit import OF_BROWSERS
 from dragstrip.testbed.testbed import Testbed
 
 OpenBrowser = tuple[str, Protocol, tuple[str, ...]]
-"""Name, protocol and flags: visits that agree in them share a browser."""
+"""Name, protocol and flags of a browser. Visits with equal ones share a browser."""
 _MOST_OPEN = 8
-"""Browsers per session. A Firefox takes about 400 MB; a guest has 6 GB."""
+"""Most open browsers per session. A Firefox takes about 400 MB; a guest has 6 GB."""
 
 
 class OpenBrowsers:
     """One browser per protocol and set of flags, started when first needed.
 
-    The least recently used one makes room for another, and `closed` gets its name.
+    If too many are open, the least recently used one is closed, and `closed` is called with it.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class OpenBrowsers:
         self._artefacts = artefacts
         self._closed = closed
         self._open: dict[OpenBrowser, tuple[Driven, contextlib.ExitStack]] = {}
-        """Least recently used first."""
+        """Open browsers, least recently used first."""
         self._quic_flags: dict[str, tuple[str, ...]] = {}
 
     def needed(self, page: Page, stack: Stack) -> OpenBrowser:
@@ -67,7 +67,7 @@ class OpenBrowsers:
         return self._open[needed][0]
 
     def started(self, needed: OpenBrowser) -> contextlib.AbstractContextManager[Driven]:
-        """A browser like this for one use, which is not kept open."""
+        """A new browser of this kind for one use, which is not kept open."""
         name, protocol, flags = needed
         log = self._net_log(protocol)
         return kind_of(name).start(self._bed, self._client, protocol, flags, log)
@@ -80,7 +80,7 @@ class OpenBrowsers:
     def _where_quic_is(self, page: Page) -> tuple[str, ...]:
         """Flags that force QUIC on the hosts of a live page that support it.
 
-        Forced everywhere, the page would lose its other hosts. Raises `InputError`.
+        If QUIC were forced on every host, those without it would fail. Raises `InputError`.
         """
         self._bed.link.passthrough()
         with (
@@ -95,7 +95,7 @@ class OpenBrowsers:
         return (f"--origin-to-force-quic-on={forced}",)
 
     def _net_log(self, protocol: Protocol) -> Path | None:
-        """One file per started browser."""
+        """The NetLog's file. Each started browser has its own."""
         if not (self._artefacts and self._client.net_log):
             return None
         return self._artefacts / OF_BROWSERS / f"{protocol}-{time.time_ns() // 1_000_000}.json"

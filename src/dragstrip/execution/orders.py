@@ -1,6 +1,6 @@
-"""What a session is asked for, and what it answers.
+"""Orders for visits, and the visits that a session returns.
 
-A guest imports this and nothing of what orders visits, so that it starts fast.
+A guest imports this module but not those that order visits, so that it starts fast.
 """
 
 from collections.abc import Callable
@@ -20,11 +20,11 @@ class VisitOrder(Struct, frozen=True, kw_only=True):
     attempt: int
     stack: str
     last: str = ""
-    """The last block that is ordered together with this one; empty if that is this one."""
+    """Id of the last block that is ordered together with this one; empty if it is this one."""
 
 
 MadeVisit = tuple[Visit, Load]
-"""Evidence: the visit has no verdict yet."""
+"""A visit without a verdict, and its load."""
 Visitor = Callable[[VisitOrder], MadeVisit]
 SessionFactory = Callable[[], AbstractContextManager[Visitor]]
 """Opens the session in which visits are made. It is sent to another process, so it must be

@@ -12,16 +12,17 @@ from dragstrip.model.visit import Visit
 from dragstrip.schedule.schedule import Schedule
 
 Keep = Callable[[Visit, Load], None]
-"""Called with each visit as soon as it is known, one at a time; must store it before returning.
+"""Called with each visit as soon as it is made, one at a time. It must store the visit before it
+returns.
 """
 
 
 def run(schedule: Schedule, keep: Keep, executor: Executor) -> None:
-    """Make every visit that is left, adding each to the schedule and handing it to `keep`.
+    """Make every visit that is left; add each to the schedule and pass it to `keep`.
 
-    All of a block's visits are made on one machine, in one session; each machine's concurrency
-    says which blocks run there in parallel. Each of the study's restarts has its own sessions.
-    Raises `TestbedError` if no visit can be made.
+    One machine makes all visits of a block, in one session. Each machine's concurrency decides
+    which blocks run on it in parallel. Each of the study's restarts has new sessions. Raises
+    `TestbedError` if no visit can be made.
     """
     while True:
         for host in executor.hosts:

@@ -29,19 +29,20 @@ from dragstrip.visit.host import Patience, outside_share
 from dragstrip.visit.rehearsal import Rehearsal, rehearsal
 
 _OUTSIDE_SHARE = 0.06
-"""A machine is busy if others use more than this share of its CPU time. They used up to 4 % of a
-quiet machine's, and at least 8 % beside whatever bench/visits/held_up.py runs."""
+"""A machine counts as busy if processes outside the testbed use more than this share of its CPU
+time. They used up to 4 % on a quiet machine, and at least 8 % beside each load of
+bench/visits/held_up.py."""
 
 
 @contextlib.contextmanager
 def visit_session(
     study: Study, artefacts: Path | None = None, rehearsed: Collection[str] = ()
 ) -> Iterator[Visitor]:
-    """Opens with these pages rehearsed; other pages are rehearsed before their first visit.
+    """Open a session and rehearse these pages. Other pages are rehearsed before their first visit.
 
     Files of a whole browser (its NetLog) go to `artefacts`. Raises `TestbedError` and
-    `BrowserError`. A block has precedence as a whole or not at all, so that all its stacks are
-    treated alike.
+    `BrowserError`. On a busy machine a block's processes get precedence for all its visits or for
+    none, so that all stacks are treated alike.
     """
     with open_session(study, artefacts) as session, precedence(session.spaces) as ahead:
         start = _start()
@@ -78,18 +79,18 @@ def visit_session(
 
 
 def _start() -> str:
-    """See `dragstrip.model.visit.Visit.testbed`."""
+    """Id of this start of the testbed, see `dragstrip.model.visit.Visit.testbed`."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_bytes()
     digest = hashlib.sha256(b"dragstrip:" + boot).hexdigest()[:8]
     return f"{digest}.{time.time_ns() // 1_000_000}"
 
 
 def wants_precedence(last: Visit | None) -> bool:
-    """Whether the next block runs on a busy machine: if others used the CPU during the visit
-    before. The first has none: a testbed that has just opened is busy itself.
+    """Whether the next block needs precedence, because other processes used the CPU during the last
+    visit. The first block gets none: a testbed that has just opened uses the CPU itself.
 
-    What the link and dragstrip use does not count, because they use a tenth of two CPUs over a
-    fast link.
+    The CPU time of the link and of dragstrip does not count, because they use a tenth of two CPUs
+    over a fast link.
     """
     outside = outside_share(last.host) if last and last.host else None
     return outside is not None and outside > _OUTSIDE_SHARE
@@ -97,7 +98,7 @@ def wants_precedence(last: Visit | None) -> bool:
 
 @contextlib.contextmanager
 def open_session(study: Study, artefacts: Path | None = None) -> Iterator["Session"]:
-    """A session that can serve every page of the study, or reach it if it is live.
+    """Open a session that can serve every page of the study, or reach it if it is live.
 
     Its browsers' files go to `artefacts`.
     """
@@ -123,7 +124,7 @@ def open_session(study: Study, artefacts: Path | None = None) -> Iterator["Sessi
 class Session:
     """An open testbed with its browsers, which `open_session` makes.
 
-    It rehearses each page before its first visit, and serves it.
+    It serves pages, and rehearses each before its first visit.
     """
 
     def __init__(
@@ -148,7 +149,8 @@ class Session:
         self._browsers = OpenBrowsers(bed, client, resources, artefacts, closed=self._forget)
         self._warm: set[tuple[OpenBrowser, str, str, str, str]] = set()
         self._known_there: set[tuple[str, OpenBrowser, ConnectionMode]] = set()
-        """What was rehearsed in open browsers."""
+        """Combinations of page digest, browser and connection mode that were rehearsed in open
+        browsers."""
         self._serving: Page | None = None
         self._rehearsed: dict[tuple[str, OpenBrowser, ConnectionMode], Rehearsal] = {}
 
@@ -175,13 +177,13 @@ class Session:
         return visit(self._bed, browser, plan)
 
     def rehearse(self, page: Page, stack: Stack, connection: ConnectionMode = "first") -> Driven:
-        """The browser that visits the page with this stack, after a rehearsal. Raises as `visit`
-        does.
+        """The browser that visits the page with this stack. The page has been rehearsed in it.
+        Raises as `visit` does.
 
-        A rehearsal is one load without emulation, now or earlier, that does not count. It shows
-        which objects the page requests, and which addresses its recording lacks. It also warms up
-        process and page. If computing takes no time, no warm-up is needed: one rehearsal, in a
-        separate browser, serves all protocols.
+        A rehearsal is a load without emulation that does not count. It shows which objects the page
+        requests, and which URLs its recording lacks. It also warms up the browser process and the
+        page. If computing takes no time, no warm-up is needed: one rehearsal, in a separate
+        browser, serves all protocols.
         """
         if page is not self._serving:
             if not page.live:
@@ -225,7 +227,8 @@ class Session:
     def _fetched(
         self, page: Page, stack: Stack, connection: ConnectionMode
     ) -> tuple[int, ...] | None:
-        """What all successful rehearsals in the stack's browser fetched; None if none succeeded."""
+        """Numbers of the objects that all successful rehearsals in the stack's browser fetched;
+        None if none succeeded."""
         rehearsals = self._rehearsals(page, stack, connection)
         fetched = [r.fetched for r in rehearsals if r.fetched is not None]
         return tuple(sorted(frozenset.intersection(*fetched))) if fetched else None
@@ -239,6 +242,7 @@ class Session:
         ]
 
     def _forget(self, closed: OpenBrowser) -> None:
-        """A new browser would be cold: it needs warm-up and rehearsal again."""
+        """Forget what a closed browser rehearsed: a new one is cold and needs warm-up and rehearsal
+        again."""
         self._known_there = {known for known in self._known_there if known[1] != closed}
         self._warm = {warm for warm in self._warm if warm[0] != closed}

@@ -1,9 +1,9 @@
 """A worker: a separate process that makes visits in the session it opened.
 
-`Worker` gives it attempts at blocks, `WorkerProcess` is its handle, and `main` is what it runs.
-Neither side outlives the other for long. A worker that is stopped or terminated closes its session
-in order. If its owner dies, even by kill -9, their connection breaks and the worker exits at once;
-its testbed is then removed like that of any dead owner (`testbed.net.namespaces`).
+`Worker` gives the process attempts at blocks, `WorkerProcess` is its handle, and `main` is its
+entry point. Neither side outlives the other for long. A worker that is stopped or terminated closes
+its session properly. If its owner dies, even by kill -9, their connection breaks and the worker
+exits at once; its testbed is then removed like that of any dead owner (`testbed.net.namespaces`).
 """
 
 import contextlib
@@ -24,9 +24,9 @@ from dragstrip.schedule.schedule import Attempt
 from dragstrip.testbed.errors import ProgramEnded, TestbedError
 
 _CRASHES = 3
-"""How many times to try to make a visit."""
+"""Number of times to try to make a visit."""
 _OPENINGS = 3
-"""How many times to try to open a session."""
+"""Number of times to try to open a session."""
 _END_TIMEOUT_S = 15.0
 _MAIN = "from dragstrip.execution.worker import main; main()"
 
@@ -34,8 +34,8 @@ _MAIN = "from dragstrip.execution.worker import main; main()"
 class Worker:
     """Makes attempts at blocks, visit after visit.
 
-    A crashed browser or testbed is restarted and its visit repeated; nothing of a crashed visit is
-    kept.
+    If a browser or testbed crashes, it is restarted and the visit repeated. Nothing of a crashed
+    visit is kept.
     """
 
     def __init__(self, session: SessionFactory) -> None:
@@ -55,9 +55,9 @@ class Worker:
         self._order()
 
     def answer(self) -> MadeVisit | None:
-        """A visit if one was made; None if there is still something to wait for.
+        """A visit if one was made; None if another answer must be awaited.
 
-        Raises `TestbedError` if the testbed is not available, or it or its browser crashes
+        Raises `TestbedError` if the testbed is not available, or if it or its browser crashes
         repeatedly.
         """
         try:
@@ -81,7 +81,7 @@ class Worker:
         return True
 
     def end(self) -> None:
-        """Ask it to stop, whatever it is doing. See `wait`."""
+        """Ask the process to stop, whatever it is doing. See `wait`."""
         self._process.end()
 
     def wait(self) -> None:
@@ -93,7 +93,7 @@ class Worker:
 
 
 def end_all(workers: Iterable[Worker]) -> None:
-    """End them at the same time, and wait for each."""
+    """Ask all workers to stop, then wait for each."""
     workers = list(workers)
     for worker in workers:
         worker.end()
@@ -111,7 +111,7 @@ def _orders(attempt: Attempt) -> list[VisitOrder]:
 
 
 class WorkerProcess:
-    """The owner's handle. Poll `connection` for answers."""
+    """The owner's handle of a worker process. Poll `connection` for answers."""
 
     def __init__(self, session: SessionFactory) -> None:
         self.connection, theirs = Pipe()
@@ -131,9 +131,9 @@ class WorkerProcess:
             self.connection.send(order)
 
     def answer(self) -> MadeVisit | None:
-        """None whenever its session has been opened, then the ordered visits. Raises `BrowserError`
-        or `ProgramEnded`, after which it opens another session and takes orders; another
-        `TestbedError` or `InputError`, after which it takes none; `EOFError` if it died."""
+        """None whenever the process has opened a session, then the ordered visits. Raises
+        `BrowserError` or `ProgramEnded`, after which it opens another session and takes orders;
+        `InputError` or another `TestbedError`, after which it takes none; `EOFError` if it died."""
         try:
             answer = self.connection.recv()
         except ConnectionResetError:
@@ -144,7 +144,7 @@ class WorkerProcess:
         return made
 
     def end(self) -> None:
-        """Ask it to stop, whatever it is doing. See `wait`."""
+        """Ask the process to stop, whatever it is doing. See `wait`."""
         self._process.terminate()
 
     def wait(self) -> None:
@@ -157,7 +157,8 @@ class WorkerProcess:
 
 
 def main() -> None:
-    """The worker's process. Its only argument is the file descriptor of the connection to obey."""
+    """Entry point of the worker process. Its only argument is the file descriptor of the connection
+    to its owner."""
     connection = Connection(int(sys.argv[1]))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     threading.Thread(target=_exit_with, args=(connection.fileno(),), daemon=True).start()
@@ -171,7 +172,8 @@ def main() -> None:
 def _obey(
     connection: "Connection[MadeVisit | Exception | None, VisitOrder]", session: SessionFactory
 ) -> None:
-    """Make visits in one session, and in a new one if its browser or a program of it broke."""
+    """Make visits in one session, and in a new one if its browser or one of its programs
+    crashed."""
     failed = 0
     while True:
         order = None
@@ -190,7 +192,7 @@ def _obey(
 
 
 def broken(error: Exception, times: int, when: str = "") -> TestbedError:
-    """The error to raise when another try is no use."""
+    """The error to raise when trying again is of no use."""
     said = str(error) or "its process ended"
     if isinstance(error, ProgramEnded):
         return ProgramEnded(f"the testbed broke {times} times{when}: {said}")

@@ -1,4 +1,4 @@
-"""The servers of a page: which of its hosts share an address, and which of these share a
+"""The servers of a page: which of its hosts share an address, and which of those share a
 certificate."""
 
 from collections.abc import Mapping, Sequence
@@ -14,15 +14,15 @@ Addresses = Literal["recorded", "one-each"]
 
 
 _NAMED = 3
-"""Pages that a sentence names."""
+"""Most pages that a sentence names."""
 
 
 class PageServer(Struct, frozen=True):
-    """What answers at one address."""
+    """The server at one address."""
 
     certificates: Mapping[str, tuple[str, ...]]
-    """The hosts here that each host's certificate covers, itself included, by host in the page's
-    order."""
+    """The hosts that each host's certificate covers, including itself, by host. Hosts are in the
+    page's order."""
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -30,14 +30,13 @@ class PageServer(Struct, frozen=True):
 
 
 def servers(page: Page, addresses: Addresses) -> tuple[PageServer, ...]:
-    """All of them, in the order of the page's hosts. A host whose recording tells no address has
-    its own.
+    """The page's servers, in the order of its hosts. A host without a recorded address has its own
+    server.
 
-    A connection may carry requests for other hosts of its address that its certificate covers (RFC
-    9113 section 9.1.1, RFC 9114 section 3.3). Where the recording does not tell whom a host's
-    certificate covers, all such hosts of an address share one. But hosts that spoke HTTP/1.1 when
-    recorded share none with those that did not: browsers would have asked for them over the others'
-    connections.
+    A connection may carry requests for other hosts at its address that its certificate covers (RFC
+    9113 section 9.1.1, RFC 9114 section 3.3). Hosts at one address whose certificates were not
+    recorded share one certificate. But hosts recorded over HTTP/1.1 share none with the others: if
+    they had shared one, browsers would have used the others' connections for them.
     """
     recorded = page.addresses if addresses == "recorded" else {}
     groups: dict[str, list[str]] = {}
@@ -51,12 +50,12 @@ def servers(page: Page, addresses: Addresses) -> tuple[PageServer, ...]:
 
 
 def sharing(page: Page) -> bool:
-    """Whether hosts of the page share an address in its recording."""
+    """Whether some hosts of the page share an address in its recording."""
     return len(servers(page, "recorded")) < len(page.hosts)
 
 
 def described(page: Page, addresses: Addresses) -> str:
-    """Such as ``14 hosts at 3 addresses, as recorded``."""
+    """The number of hosts and addresses in words: ``14 hosts at 3 addresses, as recorded``."""
     hosts, apart = len(page.hosts), len(servers(page, addresses))
     if apart < hosts:
         return f"{hosts} hosts at {apart} address{'es' if apart > 1 else ''}, as recorded"
@@ -85,7 +84,7 @@ def told(pages: Sequence[Page], addresses: Addresses) -> str:
 
 
 def _alone(group: list[str], secure: set[str | None]) -> dict[str, tuple[str, ...]]:
-    """Hosts that are asked over http:// alone have no certificate that others could share."""
+    """Hosts that use only http://, each on its own: they have no certificate to share."""
     return {host: (host,) for host in group if host not in secure}
 
 

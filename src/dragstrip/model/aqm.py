@@ -6,6 +6,9 @@ from msgspec import Struct
 
 from dragstrip.model.units import plain
 
+_LEAST_UPDATE_MS = 0.1
+"""Shortest period of a controller, in ms: a shorter one would keep the link busy."""
+
 
 class Managed(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind"):
     """What every kind says of itself."""
@@ -28,6 +31,10 @@ class Managed(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag
         values = ((name, getattr(self, name)) for name in self.__struct_fields__ if name != "ecn")
         said = [f"{name} {plain(value)}" for name, value in values]
         return f"{self.kind} {', '.join(said)}, {'ECN' if self.marks else 'no ECN'}"
+
+    def _require_update(self, update_ms: float) -> None:
+        if update_ms < _LEAST_UPDATE_MS:
+            raise ValueError(f"update_ms must be at least {_LEAST_UPDATE_MS}")
 
     def _require_positive(self, *names: str) -> None:
         for name in names:
@@ -106,7 +113,8 @@ class Pie(Managed, frozen=True, kw_only=True, tag="pie"):
     """Above this probability packets are dropped even if their sender understands ECN."""
 
     def __post_init__(self) -> None:
-        self._require_positive("target_ms", "update_ms", "burst_ms")
+        self._require_positive("target_ms", "burst_ms")
+        self._require_update(self.update_ms)
         if self.alpha < 0 or self.beta < 0 or not 0 <= self.mark_share <= 1:
             raise ValueError("alpha and beta must not be negative, and mark_share is a share")
 
@@ -154,7 +162,8 @@ class DualPi2(Managed, frozen=True, kw_only=True, tag="dualpi2"):
     """Least share of the line for the classic queue."""
 
     def __post_init__(self) -> None:
-        self._require_positive("target_ms", "update_ms", "step_ms")
+        self._require_positive("target_ms", "step_ms")
+        self._require_update(self.update_ms)
         if self.alpha < 0 or self.beta < 0 or self.ramp_ms < 0:
             raise ValueError("alpha, beta and ramp_ms must not be negative")
         if not (1 <= self.coupling <= 100 and 1 <= self.classic_percent <= 99):

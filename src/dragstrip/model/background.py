@@ -9,7 +9,8 @@ from dragstrip.model.units import plain
 
 
 class Background(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Flows that share queue and rate with the page, each between the same two ends."""
+    """Flows that share queue and rate with the page, each between the client and the origin's
+    end."""
 
     direction: Literal["down", "up"] = "down"
     kind: Literal["tcp", "udp"] = "tcp"
@@ -20,7 +21,7 @@ class Background(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     rate_mbps: float | None = None
     """Rate of each UDP flow in Mbit/s of IP bytes, sent as packets of 1500 bytes."""
     lead_ms: float = 3000.0
-    """How long it has been running when a visit begins."""
+    """Time in ms that it has been running when a visit begins."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.flows <= 100:
@@ -43,9 +44,9 @@ class Background(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class BackgroundReport(Struct, frozen=True, kw_only=True):
-    """What a background load did, as its sender counted."""
+    """The traffic of a background load, as its sender counted it."""
 
     load: Background
     seconds: float
     sent_bytes: int
-    """Payload handed to the network, retransmissions not counted."""
+    """Payload handed to the network in bytes, without retransmissions."""

@@ -1,12 +1,13 @@
 """The stacks between two stacks: one property changed at a time, in every order that can be built.
 
 A property that differs is a factor. A stack between A and B has some factors from B and the others
-from A. Not every such stack exists: QUIC has no TLS records, and a held response can make a short
-handshake longer but not a long one shorter. What cannot change alone, above all the protocol,
-changes in one step with the rest. The effect of that step is what the other factors do not explain.
+from A. Not every such stack exists: QUIC has no TLS records, and a held response can lengthen a
+short handshake but not shorten a long one. Properties that cannot change alone, above all the
+protocol, change together in one step, the rest. Its effect is the part that the other factors do
+not explain.
 
-What only TCP has gets its nearest equivalent on QUIC's side: records of one packet, as QUIC
-decrypts packet by packet; no slow start after idleness; wide buffers.
+Properties that only TCP has get their nearest equivalents for QUIC: TLS records of one packet,
+because QUIC decrypts packet by packet; no slow start after idleness; large buffers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,12 +26,12 @@ class Factor(Struct, frozen=True):
     name: str
     words: str
     fields: tuple[str, ...] = ()
-    """Fields of `Stack`; none for factors outside the stack."""
+    """Fields of `Stack` that the factor changes; empty for factors outside the stack."""
 
 
 REST = Factor("rest", "protocol and implementation", ("protocol",))
 LOSS = Factor("loss", "loss recovery")
-"""The network's random loss, on and off."""
+"""The network's random loss, which can be on or off."""
 HANDSHAKE = Factor("handshake", "handshake round trips", ("hold_rtts",))
 _TCP = Factor(
     "tcp",
@@ -82,21 +83,21 @@ _LIKE_QUIC: Mapping[str, Any] = {
 
 
 class Bridge(Struct, frozen=True, kw_only=True):
-    """The two stacks of a study that attributes a difference. `BuiltBridge` has the stacks between
-    them, the same each time."""
+    """The two stacks whose difference a study attributes. `BuiltBridge` computes the stacks between
+    them, always the same ones."""
 
     a: Stack
     b: Stack
     factors: tuple[str, ...] = ()
-    """Names of the factors to tell apart; others change with the rest. Empty means all."""
+    """Names of the factors to distinguish; the others change together. Empty means all."""
     repeat: bool = False
     """Whether any visit is a repeat visit."""
     most: int = 32
-    """Largest number of stacks that are all raced; beyond it, orders are sampled."""
+    """Most stacks for which every order is used; with more, orders are sampled."""
     seed: int = 0
     """Seed of the sampled orders."""
     twins: Mapping[str, str] = {}
-    """The same network without loss, by name of a network with random loss."""
+    """Name of the network without loss, by the name of the same network with random loss."""
 
     @property
     def tells_loss(self) -> bool:
@@ -106,18 +107,18 @@ class Bridge(Struct, frozen=True, kw_only=True):
 class BuiltBridge:
     """The stacks between A and B that can be built, and the orders from A to B.
 
-    The keys of `stacks` are the factors taken from B. `players` are the factors that are told
-    apart, plus `REST` last if anything else differs.
+    The keys of `stacks` are the factors taken from B. `players` are the factors to distinguish,
+    plus `REST` last if anything else differs.
 
-    Raises `InputError` for a factor that is unknown or does not differ, and for stacks without
-    factors that can be told apart.
+    Raises `InputError` for a factor that is unknown or does not differ, and for stacks whose
+    differences can only be changed together.
     """
 
     def __init__(self, bridge: Bridge) -> None:
         self.a, self.b, self._repeat = bridge.a, bridge.b, bridge.repeat
         self.stacks: Mapping[FactorSet, Stack] = {}
         self._built: dict[FactorSet, Stack | None] = {}
-        """Stacks by the factors taken from B: bundling other factors asks for many stacks again."""
+        """Cache of built stacks, by the factors taken from B."""
         self.players: tuple[Factor, ...] = ()
         self._source = f"between {self.a.name} and {self.b.name}"
         self._with_server = _with_server(self.a, self.b)
@@ -132,7 +133,7 @@ class BuiltBridge:
         used = self.orders.nodes()
         self.stacks = {node: stack for node, stack in self.stacks.items() if node in used}
         self.bundled = tuple(f for f in differing if f not in self.players)
-        """What changes with the rest."""
+        """Factors that change with the rest."""
         if differing and self.players in ((), (REST,)):
             words = ", ".join(f.words for f in differing)
             raise InputError(
@@ -152,7 +153,8 @@ class BuiltBridge:
         }
 
     def name(self, node: FactorSet) -> str:
-        """``h2``, ``h2 +window +pacing``, ``h3 -handshake``, ``h3``."""
+        """Name of the stack for a node: ``h2``, ``h2 +window +pacing``, ``h3 -handshake``,
+        ``h3``."""
         if not node or node == self.whole:
             return (self.b if node else self.a).name
         names = [f.name for f in self.players if f is not REST]
@@ -215,7 +217,8 @@ class BuiltBridge:
         return None
 
     def _free(self, from_b: FactorSet) -> Iterator[dict[str, Any]]:
-        """Factors without effect come from A or B, whichever the server allows."""
+        """Values for the fields that have no effect on first visits: B's or A's, for the server may
+        allow only one."""
         if self._repeat:
             yield {}
             return
@@ -224,8 +227,8 @@ class BuiltBridge:
 
 
 def _with_server(a: Stack, b: Stack) -> set[str]:
-    """Fields that change with the server: what one of the two decides itself, and records, which
-    only our origin can be asked for."""
+    """Fields that change with the server: those that either stack's server decides itself, and TLS
+    records unless one server is our origin, which alone can set them."""
     decided = {name for stack in (a, b) for name in stack.own}
     if OURS not in (a.server, b.server):
         decided.add("tls_record")

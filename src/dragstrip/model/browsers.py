@@ -1,4 +1,4 @@
-"""The browsers a stack can race in: what each one is, speaks, and cannot do or report."""
+"""The browsers a stack can use: the protocols each speaks, and what each cannot do or report."""
 
 from collections.abc import Mapping
 
@@ -11,38 +11,41 @@ class Browser(Struct, frozen=True, kw_only=True):
     speaks: tuple[str, ...]
     """The protocols it can be forced to use."""
     switched_on: Mapping[str, str] = {}
-    """What we switched on or forced, by protocol."""
+    """Features that we switched on or forced, by protocol."""
     newest_tls: str = "1.3"
     accepts: tuple[str, ...] = ("gzip", "br", "zstd")
-    """Content codings, over https."""
+    """Content codings that it accepts over https."""
     refuses_silently: bool = False
-    """Whether it reports a request with a refused certificate as if a script had dropped it."""
+    """Whether it reports a request that failed on a bad certificate as if a script had cancelled
+    it."""
     frames: bool = True
     """Whether it can record frames."""
+    slows_down: bool = False
+    """Whether it can slow down its pages' first threads."""
     load_event_only: bool = False
-    """Whether a page's load event is all it can wait for (`dragstrip.model.done`)."""
+    """Whether it can wait only for a page's load event (`dragstrip.model.done`)."""
     testbeds_only: bool = False
-    """Whether it resolves names only from the testbed's hosts file."""
+    """Whether it takes names only from the testbed's hosts file."""
     steady: bool = True
     """Whether its loads hardly differ between blocks in virtual time."""
     stamps_early_late: bool = False
     """Whether it timestamps a QUIC early-data request after the handshake."""
     packets_per_ack: int | None = None
-    """Packets of a long QUIC answer per acknowledgement, unless the server asks otherwise; None if
-    unknown."""
+    """Packets of a long QUIC answer per acknowledgement, unless the server requests another number;
+    None if unknown."""
     drain_rtts: float = 0.0
-    """Round trips for which it keeps a QUIC connection that its server has closed. A load that
-    begins earlier waits, so repeat visits begin later."""
+    """Round trips for which it keeps a QUIC connection after the server closed it. A load that
+    begins sooner waits, so repeat visits begin later."""
     fast_open: bool = False
     """Whether it can send data with TCP's SYN (RFC 7413). No current browser can."""
     early_hints: bool = False
-    """Whether it fetches what an answer with status 103 names (RFC 8297), and reports that
-    answer."""
+    """Whether it fetches the resources that an answer with status 103 names (RFC 8297), and reports
+    that answer."""
     follows_graphs: bool = False
     """Whether it is the load generator, which follows a page's graph and parses nothing. Its visits
     are predictions of a browser's."""
     cannot_tell: tuple[str, ...] = ()
-    """What the browser does not measure, in words."""
+    """Quantities that the browser does not measure, in words."""
 
 
 TODAY = "chromium-headless-shell"
@@ -63,6 +66,7 @@ BROWSERS: Mapping[str, Browser] = {
         speaks=("h1", "h2", "h3"),
         packets_per_ack=_CHROMIUM_ACKNOWLEDGES,
         early_hints=True,
+        slows_down=True,
     ),
     FIREFOX: Browser(
         what="Firefox",
@@ -117,6 +121,7 @@ BROWSERS: Mapping[str, Browser] = {
         speaks=("h1", "h2", "gquic"),
         switched_on=_Q043,
         accepts=_BEFORE_ZSTD,
+        slows_down=True,
         cannot_tell=(_NO_LCP,),
     ),
     "chromium78": Browser(
@@ -124,6 +129,7 @@ BROWSERS: Mapping[str, Browser] = {
         speaks=("h1", "h2", "gquic"),
         switched_on=_Q043,
         accepts=_BEFORE_ZSTD,
+        slows_down=True,
     ),
 }
 

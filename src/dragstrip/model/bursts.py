@@ -10,8 +10,8 @@ _LEAST_STATE_MS = 0.1
 class GilbertElliott(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Loss in bursts: a chain of a good and a bad state (Gilbert 1960, Elliott 1963).
 
-    Either the states last for times, `good_ms` and `bad_ms`; or the chain makes one step per
-    packet, with `p` and `r`, as in netem.
+    Either the chain follows time, with the mean durations `good_ms` and `bad_ms`, or it makes one
+    step per packet, with the probabilities `p` and `r`, as in netem.
     """
 
     good_ms: float | None = None

@@ -1,4 +1,4 @@
-"""How a link performed before a study, against its settings."""
+"""A link's performance before a study, compared with its settings."""
 
 from typing import Literal
 
@@ -10,19 +10,20 @@ Quantity = Literal["round trip", "rate", "burst", "queue depth", "loss"]
 
 
 class Tolerance(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Tolerances beyond which a measured link is not the one asked for. Reasons: decision 0012."""
+    """Limits within which a measured link counts as the requested one. Reasons: decision 0012."""
 
     rtt_ms: float = 1.0
     rtt_share: float = 0.02
-    """Share of the round trip by which the measured one may exceed it, if that is more than
-    `rtt_ms`."""
+    """The measured round trip may exceed the configured one by this share of it, or by `rtt_ms`,
+    whichever is more."""
     rate_share: float = 0.02
     burst_ms: float = 20.0
-    """99 % of packets are ahead of the line by at most this time and two packets."""
+    """Time in ms by which 99 % of packets may be ahead of the line rate, plus the time of two
+    packets."""
     queue_ms: float = 2.0
-    """The depth of the queue may be off by this and two packets."""
+    """Time in ms by which the depth of the queue may be off, plus the time of two packets."""
     loss_tail: float = 1e-6
-    """Probability below which a measured loss, on either side, is not the one asked for."""
+    """Probability in each tail beyond which a measured loss does not fit the requested loss."""
 
 
 class Reading(Struct, frozen=True, kw_only=True):
@@ -31,7 +32,7 @@ class Reading(Struct, frozen=True, kw_only=True):
 
     network: str
     side: Side | None
-    """None if it concerns both directions."""
+    """The direction; None if the reading concerns both."""
     transport: Literal["tcp", "udp"]
     quantity: Quantity
     unit: str
@@ -53,7 +54,7 @@ class Reading(Struct, frozen=True, kw_only=True):
         return "good" if self.good else "out of tolerance"
 
     def describe(self) -> str:
-        """``down udp rate: asked 10.5 Mbit/s, measured 10.499``."""
+        """The reading in words: ``down udp rate: asked 10.5 Mbit/s, measured 10.499``."""
         what = " ".join(filter(None, (self.side, self.transport, self.quantity)))
         return f"{what}: asked {self.asked:g} {self.unit}, measured {self.measured:.4g}"
 

@@ -1,4 +1,4 @@
-"""What chance explains about a count."""
+"""Bounds on a count of random events."""
 
 from bisect import bisect_left, bisect_right
 
@@ -9,13 +9,14 @@ from dragstrip.model.bursts import GilbertElliott
 
 Floats = NDArray[np.float64]
 _STEEPNESS: Floats = np.geomspace(1e-4, 60, 600)
-"""Values of s in the bound below; steeper ones matter for probabilities below e^-60."""
+"""Values of s in the bound below; larger ones matter only for probabilities below e^-60."""
 
 
 def loss_interval(trials: int, loss: float, tail: float) -> tuple[int, int]:
-    """The range of probable losses: each side outside has at most probability `tail`.
+    """The range of probable numbers of losses: each tail outside has at most probability `tail`.
 
-    Exact, from the binomial distribution (bdtr is its distribution function, bdtrc the rest).
+    It is exact, from the binomial distribution (bdtr is its distribution function, bdtrc the
+    complement).
     """
     if loss in (0.0, 1.0):
         return round(trials * loss), round(trials * loss)
@@ -28,12 +29,13 @@ def loss_interval(trials: int, loss: float, tail: float) -> tuple[int, int]:
 
 
 def burst_odds(hits: float, trials: float, chain: GilbertElliott) -> float:
-    """An upper bound on the probability of this few or this many losses in bursts: `hits` of
-    `trials` packets; or, if the chain follows time, of ms in the bad state.
+    """An upper bound on the probability of `hits` or a more extreme number of losses among `trials`
+    packets, if loss comes in bursts. If the chain follows time, `hits` and `trials` are ms in the
+    bad state and in all.
 
     Chernoff's bound, the least of E[e^(s X)] e^(-s x) over s of one sign. The expectation is exact:
-    with each state's row weighted, the chain's matrix A has it as start * A^n * (1, 1), and in time
-    as start * e^(A t) * (1, 1), which Sylvester's formula gives from both eigenvalues.
+    start * A^n * (1, 1), where A is the chain's matrix with each state's row weighted; for a chain
+    in time, start * e^(A t) * (1, 1). Sylvester's formula gives both from the eigenvalues of A.
     """
     many = hits > trials * (chain.bad_share if chain.by_time else chain.loss)
     s = _STEEPNESS if many else -_STEEPNESS

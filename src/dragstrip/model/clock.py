@@ -1,4 +1,4 @@
-"""Which clock a study's visits are timed by."""
+"""The clocks by which a study's visits can be timed."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -8,28 +8,28 @@ from msgspec import Struct
 ClockKind = Literal["real", "network", "computing", "priced"]
 
 SYSCALL_NS = 7_000
-"""What a system call takes where computing counts: the value with which 24 pages over DSL load, and
+"""Virtual ns per system call under the clock `priced`. With this value, 24 pages over DSL load, and
 lose packets, much as in real time (docs/decisions/0046-a-price-for-system-calls.md)."""
 
 KEYS_NS = 200_000
-"""What it takes there to make the keys of a handshake, which needs no system call: for each
-ClientHello and ServerHello of TLS, and each QUIC packet that has room for one
-(docs/decisions/0047-a-price-for-keys.md)."""
+"""Virtual ns for computing the keys of a handshake under the clock `priced`. Computing keys needs
+no system call, so it has its own price. It is paid for each ClientHello and ServerHello of TLS, and
+for each QUIC packet that has room for one (docs/decisions/0047-a-price-for-keys.md)."""
 
 PAGE_NS = 20_000
-"""What each page of memory takes that a program's first thread gets: scripts, style and layout run
-there, and need memory for all they do (docs/decisions/0082-a-price-for-memory.md)."""
+"""Virtual ns per page of memory allocated by a program's first thread under the clock `priced`.
+Scripts, style and layout run there and need memory for all they do
+(docs/decisions/0082-a-price-for-memory.md)."""
 
 
 class Clock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Times by different clocks are never mixed in an estimate.
+    """The clock of a visit. An estimate never mixes times by different clocks.
 
     ``real`` is this machine's time. The others are virtual: a guest's clock jumps over idle time,
-    and gives the same bytes on every machine. With ``network`` computing takes no time, so
-    only network and timers decide a load's time. With ``priced`` browser and server take time for
-    what they compute: `SYSCALL_NS` for each system call, `KEYS_NS` for the keys of a handshake, and
-    `PAGE_NS` for each page of memory. ``computing`` is ``priced`` as it was when memory had no
-    price; capsules of that day have it.
+    and gives the same bytes on every machine. With ``network``, computing takes no time, so only
+    network and timers determine a load's time. With ``priced``, browser and server pay for
+    computing: `SYSCALL_NS` per system call, `KEYS_NS` per handshake's keys and `PAGE_NS` per page
+    of memory. ``computing`` is ``priced`` without the price of memory; only older capsules have it.
     """
 
     kind: ClockKind = "real"
@@ -45,13 +45,13 @@ class Clock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def prices_ns(self) -> dict[str, int]:
-        """Prices that browser and server pay in virtual time: of a ``syscall``, of a handshake's
-        ``keys``, and of a ``page`` of memory."""
+        """Prices in ns that browser and server pay in virtual time: per ``syscall``, per
+        handshake's ``keys``, and per ``page`` of memory."""
         return dict(_PRICES_NS.get(self.kind, {}))
 
     def lateness_us(self, limit_us: float) -> float:
-        """How late a packet may leave the link, in us, if it may be `limit_us` late where computing
-        takes no time: a system call that is under way ends first."""
+        """Limit of a packet's lateness at the link, in us. It is `limit_us` plus the price of a
+        system call, because one that is under way ends first."""
         return limit_us + self.prices_ns.get("syscall", 0) / 1000
 
     def describe(self) -> str:
@@ -67,9 +67,9 @@ _CALLS = f"each system call takes {SYSCALL_NS / 1000:g} us"
 _KEYS = f"a handshake's keys {KEYS_NS / 1000:g} us"
 _SHORT: Mapping[ClockKind, str] = {
     "real": "real time",
-    "network": "virtual time",
-    "computing": "virtual time with computing, but for memory",
-    "priced": "virtual time with computing",
+    "network": "virtual time without computing",
+    "computing": "virtual time without a price for memory",
+    "priced": "virtual time",
 }
 _WORDS: Mapping[ClockKind, str] = {
     "real": "real time",

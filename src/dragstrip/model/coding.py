@@ -1,13 +1,13 @@
-"""A content coding (RFC 9110 section 8.4) that a server chooses itself, and what it codes."""
+"""Content codings (RFC 9110 section 8.4) that a stack sets for all answers."""
 
 from typing import Literal
 
 from msgspec import Struct
 
 LEAST_BYTES = 256
-"""A server leaves smaller bodies as they are: they gain less than a packet."""
+"""Servers leave smaller bodies as they are: coding would save less than a packet."""
 CODED_STATUS = frozenset({200, 403, 404})
-"""Statuses of answers that servers code (nginx, ngx_http_gzip_filter_module)."""
+"""Statuses of answers that servers encode (nginx, ngx_http_gzip_filter_module)."""
 _TYPES = frozenset(
     (
         "application/javascript application/ecmascript application/x-javascript application/json "
@@ -19,20 +19,21 @@ _TYPES = frozenset(
 )
 _LEVELS = {"gzip": range(1, 10), "br": range(12), "zstd": range(1, 20)}
 _OVER_TLS_ALONE = ("br", "zstd")
-"""Codings that browsers accept over https alone, because some proxies spoil them."""
+"""Codings that browsers accept only over https, because some proxies corrupt them."""
 
 CodingName = Literal["identity", "gzip", "br", "zstd"]
 
 
 class Coding(Struct, frozen=True):
     name: CodingName
-    """``identity`` codes nothing."""
+    """Name of the coding; ``identity`` means none."""
     level: int = 0
-    """Level of the coding's library: zlib, Brotli, Zstandard."""
+    """Compression level of zlib, Brotli or Zstandard."""
 
     def of(self, status: int, mime: str, size: int, *, secure: bool = True) -> str | None:
-        """The content-encoding of an answer with `size` bytes of body before coding, to a client
-        that accepts all; empty for none, and None for one that stays as it was recorded."""
+        """The Content-Encoding of an answer to a client that accepts all codings, given `size`, the
+        bytes of its body before coding. Empty means no coding; None means that the answer stays as
+        recorded."""
         if status not in CODED_STATUS or not compressible(mime):
             return None
         refused = not secure and self.name in _OVER_TLS_ALONE
@@ -40,7 +41,8 @@ class Coding(Struct, frozen=True):
 
 
 def parse_coding(text: str) -> Coding:
-    """``gzip:6``, ``br:5``, ``zstd:3`` or ``identity``. Raises `ValueError`."""
+    """The coding of a text such as ``gzip:6``, ``br:5``, ``zstd:3`` or ``identity``. Raises
+    `ValueError`."""
     name, _, level = text.partition(":")
     if text == "identity":
         return Coding("identity")
@@ -52,6 +54,6 @@ def parse_coding(text: str) -> Coding:
 
 
 def compressible(mime: str) -> bool:
-    """Whether servers code this media type, as the usual lists of nginx and Caddy have it: text,
-    scripts, data, SVG, WebAssembly, and fonts and pictures that are not compressed themselves."""
+    """Whether servers encode this media type by the usual lists of nginx and Caddy: text, scripts,
+    data, SVG, WebAssembly, and fonts and pictures that are not compressed already."""
     return mime.startswith("text/") or mime.endswith(("+json", "+xml")) or mime in _TYPES

@@ -1,4 +1,4 @@
-"""Two configurations of one server: whether they are that, and the lines in which they differ."""
+"""Compares two configurations of one server."""
 
 from collections.abc import Iterator
 from difflib import SequenceMatcher
@@ -7,13 +7,14 @@ from dragstrip.model.servers import Server
 
 
 def same_program(a: Server, b: Server) -> bool:
-    """Whether the two differ at most in their program's command, environment and configuration."""
+    """Whether the servers differ at most in their program's command, environment and
+    configuration."""
     return a.program == b.program
 
 
 def differing_lines(a: Server, b: Server) -> list[str]:
-    """Lines of the command, the environment and the configuration: ``- `` before lines that only
-    `a` has, ``+ `` before lines that only `b` has."""
+    """Lines of the command, the environment and the configuration that differ: ``- `` marks lines
+    that only `a` has, ``+ `` lines that only `b` has."""
     old, new = list(_lines(a)), list(_lines(b))
     lines = []
     for kind, a1, a2, b1, b2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():

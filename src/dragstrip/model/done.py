@@ -1,4 +1,5 @@
-"""When a page counts as loaded: at its load event, or when the page or the study says so."""
+"""The condition for a page to count as loaded: its load event, or another one that page or study
+names."""
 
 from typing import Literal
 
@@ -7,13 +8,13 @@ from msgspec import Struct
 from dragstrip.model.errors import InputError
 
 AT_LOAD = "load"
-"""The default, as it is written."""
+"""The default value of `done`."""
 
 DoneKind = Literal["load", "network-idle", "selector", "mark"]
 
 
 class Done(Struct, frozen=True):
-    """Written ``load``, ``network-idle``, ``selector:CSS`` or ``mark:NAME``."""
+    """A condition, written ``load``, ``network-idle``, ``selector:CSS`` or ``mark:NAME``."""
 
     kind: DoneKind
     what: str = ""
@@ -21,12 +22,12 @@ class Done(Struct, frozen=True):
 
     @property
     def whole(self) -> bool:
-        """Nothing that the page asked for is still under way then."""
+        """Whether a page that counts as loaded has no requests under way."""
         return self.kind in ("load", "network-idle")
 
 
 def parse_done(text: str) -> Done:
-    """Reads a value of `done`. Raises `InputError`."""
+    """Parse a value of `done`. Raises `InputError`."""
     kind, colon, what = text.partition(":")
     if text in ("load", "network-idle"):
         return Done(text)  # type: ignore[arg-type]
@@ -39,7 +40,7 @@ def parse_done(text: str) -> Done:
 
 
 def said_done(text: str) -> str:
-    """What a page load time measures, in words."""
+    """What a page load time measures under this value of `done`, in words."""
     done = parse_done(text)
     return {
         "load": "the load event",

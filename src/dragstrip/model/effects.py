@@ -20,16 +20,18 @@ from dragstrip.model.units import plain, require_shares
 Side = Literal["down", "up"]
 MtuBehaviour = Literal["black-hole", "too-big", "clamp"]
 Stage = Literal["hosts", "mtu", "policer", "queue", "delay", "duplicate", "loss"]
-"""A place in a direction's order: `queue` is queue and rate, `delay` also jitter and reordering."""
+"""A place in a direction's order. `queue` is queue and rate; `delay` includes jitter and
+reordering."""
 
 STAGES: Mapping[Side, tuple[Stage, ...]] = {
     "down": ("hosts", "mtu", "policer", "queue", "delay", "duplicate", "loss"),
     "up": ("loss", "duplicate", "mtu", "policer", "queue", "delay", "hosts"),
 }
-"""Random loss sits at the client's end, as in wolsing2019 section 3."""
+"""Default order of the stages. Random loss sits at the client's end, as in wolsing2019 section
+3."""
 
 _LEAST_PERIODS = 8
-"""Shortest period of jitter in order, in units of the jitter (crates/link/src/model/wander.rs)."""
+"""Shortest period of in-order jitter, in units of the jitter (crates/link/src/model/wander.rs)."""
 _MOST_DEVIATIONS = 100
 _LEAST_MTU = 68
 """RFC 791 section 3.2: every link carries this."""
@@ -50,7 +52,8 @@ class Policer(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class HostPath(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What one host adds to a direction (cook2017 section III-A shapes single servers)."""
+    """Delay and loss that one host adds to a direction (cook2017 section III-A shapes single
+    servers)."""
 
     host: str
     delay_ms: float = 0.0
@@ -99,8 +102,8 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Each packet has its own delay, so packets overtake each other; otherwise the delay changes
     with time and packets keep their order."""
     jitter_period_ms: float | None = None
-    """Time from one random delay to the next, without reordering. None is the least, 8 times
-    `jitter_ms`."""
+    """Time from one random delay to the next, if jitter keeps packets in order. None means the
+    least, 8 times `jitter_ms`."""
     gilbert_elliott: GilbertElliott | None = None
     """Loss in bursts, instead of `loss`."""
     duplicate: float = 0.0
@@ -200,7 +203,7 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def period_ms(self) -> float | None:
-        """Period of jitter in order, see `jitter_period_ms`; None without any."""
+        """Period of in-order jitter, see `jitter_period_ms`; None without such jitter."""
         if not self.jitter_ms or self.jitter_reorders:
             return None
         return self.jitter_period_ms or _LEAST_PERIODS * self.jitter_ms
@@ -217,14 +220,14 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def least_delay_ms(self) -> float:
-        """No packet takes less."""
+        """Shortest delay of a packet, in ms."""
         if self.reorder:
             return 0.0
         return max(0.0, self.delay_ms - self._jitter_bounds_ms[0])
 
     @property
     def most_delay_ms(self) -> float:
-        """No packet takes more, apart from queue, rate and waiting for earlier packets."""
+        """Longest delay of a packet in ms, without queue, rate and waiting for earlier packets."""
         further = max((p.delay_ms for p in self.hosts), default=0)
         return self.delay_ms + self._jitter_bounds_ms[1] + further
 
@@ -235,7 +238,7 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def _jitter_bounds_ms(self) -> tuple[float, float]:
-        """How far a delay may be below and above its mean."""
+        """Most that a delay may be below and above its mean, in ms."""
         if self.jitter_shape == "table":
             least, most = self.jitter_table[0], self.jitter_table[-1]
             return self.jitter_ms * max(0.0, -least), self.jitter_ms * max(0.0, most)
@@ -244,13 +247,13 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return bound, bound
 
     def least_ms(self, size: float) -> float:
-        """Least time in which the line carries `size` bytes."""
+        """Least time in ms in which the line carries `size` bytes."""
         if self.trace:
             return self.trace.least_ms(size)
         return size * 8 / (self.rate_mbps * 1000) if self.rate_mbps else 0.0
 
     def describe(self) -> list[str]:
-        """Everything besides rate, delay, loss and droptail depth by time, in words."""
+        """Every setting in words, except rate, delay, loss and a droptail queue's depth in ms."""
         said = [words for effect in EFFECTS for words in effect.says(self)]
         return said if self.stages is None else [*said, f"stages {', '.join(self.stages)}"]
 
@@ -282,7 +285,7 @@ class Count(Struct, frozen=True):
 
     field: str
     words: str
-    """What happened to the packets: "12 packets were ..."."""
+    """What happened to the packets, to follow "12 packets were"."""
     wanted: Callable[[Direction], object]
 
     @property
@@ -501,8 +504,8 @@ def others_in_words(counters: Counters) -> str:
 
 
 def drops_in_words(packets: Mapping[str, int], *, but: str = "") -> str:
-    """``3 lost at random, 2 dropped by a full queue``, from packets by cause; one cause may be left
-    out. ``none dropped`` if there are none."""
+    """Packets dropped, by cause, in words: ``3 lost at random, 2 dropped by a full queue``, or
+    ``none dropped``. `but` names a cause to leave out."""
     phrases = (
         f"{packets[count.cause]} {count.words}"
         for count in DROPS

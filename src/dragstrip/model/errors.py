@@ -4,15 +4,15 @@
       InputError             other input fixes it: exit code 2
       TestbedError           the testbed cannot run here: exit code 3
         ProgramEnded         one of its programs ended: the worker opens a new testbed
-          GuestEnded         the same of a guest in virtual time
-      BrowserError           the browser refused or ended: the worker opens a new testbed
+          GuestEnded         a guest in virtual time ended or hung
+      BrowserError           the browser refused a command or ended: the worker opens a new testbed
 
 A worker repeats the visit after `ProgramEnded` and `BrowserError`; the third time in a row it gives
 up with a `TestbedError`. A load that fails raises nothing: it is an outcome.
 
-An exception that a folder raises only to catch it itself, such as `CodingError` of a body that
-cannot be decoded, is no part of this tree. Where it must go further it becomes one of these errors.
-Any other exception is a fault of dragstrip and shows its traceback.
+An exception that is raised and caught within one folder is not in this tree, such as `CodingError`
+for a body that cannot be decoded. At the folder's boundary it becomes one of these errors. Any
+other exception is a bug in dragstrip and shows its traceback.
 """
 
 import contextlib
@@ -23,17 +23,18 @@ from typing import NamedTuple
 
 
 class DragstripError(Exception):
-    """What dragstrip expects to go wrong; its text is for people."""
+    """An error that dragstrip expects. Its text is for people."""
 
 
 class InputError(DragstripError, ValueError):
-    """One sentence that names the file, the place in it and what to do."""
+    """An error that other input fixes. Its text is one sentence that names the file, the place in
+    it and what to do."""
 
 
 @contextlib.contextmanager
 def importing(extra: str, what: str) -> Iterator[None]:
-    """Wraps imports that need the extra. Raises `InputError` if it is not installed, and says that
-    `what` needs it."""
+    """A context for imports that need the extra. Raises `InputError` if it is not installed, and
+    says that `what` needs it."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -41,8 +42,8 @@ def importing(extra: str, what: str) -> Iterator[None]:
 
 
 def absent_package(package: str, what: str) -> InputError:
-    """Says that `what` comes with another package of this project, a module such as
-    ``dragstrip_papers``, and how to add that."""
+    """An error which says that `what` comes with another package of this project, a module such as
+    ``dragstrip_papers``, and how to install it."""
     origin = _Origin.read()
     name = package.replace("_", "-")
     if origin.folder:
@@ -60,8 +61,8 @@ def _lacking(extra: str, what: str, module: str) -> InputError:
 
 
 class _Origin(NamedTuple):
-    """The file or folder that dragstrip was installed from. What it lacks comes from there too, and
-    never from an index, where the name may be someone else's."""
+    """The file or folder from which dragstrip was installed. Missing packages come from there too,
+    never from an index, where someone else may own the name."""
 
     url: str
     folder: bool
@@ -80,7 +81,7 @@ class _Origin(NamedTuple):
         )
 
     def command(self, requirement: str) -> str:
-        """Installs what `requirement` names."""
+        """The command that installs `requirement`."""
         if self.editable:
             return f"`make build` in {self.url.removeprefix('file://')}"
         return f"pip install '{requirement}'"

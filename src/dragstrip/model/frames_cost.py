@@ -1,4 +1,4 @@
-"""What recording frames costs, measured on one machine (bench/visits/frames_cost.py)."""
+"""The cost of recording frames, measured on one machine (bench/visits/frames_cost.py)."""
 
 from msgspec import Struct
 
@@ -9,10 +9,10 @@ class StackFramesCost(Struct, frozen=True, kw_only=True):
     stack: str
     blocks: int
     with_ms: float
-    """Median page load time."""
+    """Median page load time with frames, in ms."""
     without_ms: float
     ratio: float
-    """Geometric mean over blocks of with / without."""
+    """Geometric mean over blocks of the time with frames divided by the time without."""
     low: float | None
     high: float | None
     """Upper end of the 95 % interval; None with too few blocks."""
@@ -22,12 +22,12 @@ class StackFramesCost(Struct, frozen=True, kw_only=True):
 
 class FramesCost(Struct, frozen=True, kw_only=True):
     measured: str
-    """UTC, ISO 8601."""
+    """Time of the measurement: UTC, ISO 8601."""
     cpu: str
     cores: int
     browser_version: str
     page: str
     network: str
     margin: float
-    """Margin of equivalence, as a share of 1."""
+    """Margin of equivalence, as a fraction."""
     stacks: tuple[StackFramesCost, ...]

@@ -1,8 +1,8 @@
 """A page's graph: which request waits for what, as a load generator follows it.
 
-A node starts when all it waits for is there, plus the time that computing or a timer takes. So a
-style sheet's images wait for the sheet; what a script asks for waits for the script, for the parser
-to reach it, and for the style sheets and scripts before it.
+A node starts when everything it waits for has arrived, plus the time of computing or of a timer. A
+style sheet's images wait for the sheet. A script's requests wait for the script, for the parser to
+reach it, and for the style sheets and scripts before it.
 """
 
 import hashlib
@@ -14,40 +14,40 @@ from msgspec import Struct
 from dragstrip.model.page import DIGEST_DIGITS
 
 RequestCause = Literal["start", "redirect", "markup", "style", "script", "load"]
-"""How a request came about: the visit's start; a redirect; the parser or the preload scanner; a
-style sheet; a script; anything that runs once the page has loaded."""
+"""The cause of a request: the visit's start; a redirect; the parser or the preload scanner; a style
+sheet; a script; anything that runs once the page has loaded."""
 
 LOAD = -1
-"""The load event, where a wait names a node."""
+"""Stands for the load event where a wait names a node."""
 
 
 class Wait(Struct, frozen=True, omit_defaults=True):
     node: int
     """Index of the node, or `LOAD`."""
     bytes: int | None = None
-    """How much of its body, as it crosses the wire, is enough; None means its end."""
+    """Bytes of the node's body, on the wire, that must have arrived; None means all."""
 
 
 class Node(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One request. Its place in the list is its identity."""
+    """One request. Other nodes refer to it by its index in the list."""
 
     url: str
     method: str = "GET"
     kind: str = ""
     """CDP resource type: Document, Stylesheet, Script, Image, Font, XHR, Fetch, Other ..."""
     priority: str = ""
-    """CDP's: VeryLow, Low, Medium, High, VeryHigh."""
+    """CDP's priority: VeryLow, Low, Medium, High, VeryHigh."""
     found: RequestCause
     initiator: int | None = None
-    """The earlier node that caused it."""
+    """Index of the earlier node that caused it."""
     waits: tuple[Wait, ...] = ()
-    """Waits that must all be over before it starts. Each names an earlier node, or `LOAD`."""
+    """Conditions that must all be met before it starts. Each names an earlier node, or `LOAD`."""
     delay_ms: float = 0.0
-    """Time from the last of these waits to the request: computing and timers."""
+    """Time in ms from the last of these waits to the request: computing and timers."""
     timer: bool = False
-    """`delay_ms` is a script's timer: the page may load while it runs."""
+    """Whether `delay_ms` is a script's timer. The page may load while a timer runs."""
     holds_load: bool = True
-    """The load event waits for its end if it is under way before that event."""
+    """Whether the load event waits for its end, if it started before that event."""
     upload_bytes: int = 0
     """Bytes of the request's body."""
     credentials: bool = True
@@ -57,19 +57,21 @@ class Node(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class Graph(Struct, frozen=True, kw_only=True):
     nodes: tuple[Node, ...]
-    """The first one is where the visit starts."""
+    """All requests. A visit starts with the first."""
     learned: bool
-    """Whether visits of a browser gave the graph; otherwise the recording did."""
+    """Whether the graph was learned from a browser's visits; otherwise it was made from the
+    recording."""
     source: str
-    """Description of what the graph was made from."""
+    """The data from which the graph was made, in words."""
     parsed: tuple[Wait, ...] = ()
-    """The document is parsed and its deferred scripts have run when all of this is there:
+    """When these waits are over, the document is parsed and its deferred scripts have run:
     DOMContentLoaded."""
     body: tuple[Wait, ...] = ()
-    """The parser has reached the document's body. Until then a browser holds back what is not
-    urgent."""
+    """When these waits are over, the parser has reached the document's body. Until then a browser
+    holds back non-urgent requests."""
     load_delay_ms: float = 0.0
-    """Time from the end of the last node that holds the load event to the end of that event."""
+    """Time in ms from the end of the last node that holds the load event to the end of that
+    event."""
 
     def __post_init__(self) -> None:
         for index, node in enumerate(self.nodes):
@@ -82,7 +84,8 @@ class Graph(Struct, frozen=True, kw_only=True):
 
     @property
     def document(self) -> int:
-        """Index of the document that a visit ends at: the start, or what that redirects to."""
+        """Index of the document at which a visit ends: the first node, or the end of its
+        redirects."""
         last = 0
         for index, node in enumerate(self.nodes):
             if node.found == "redirect" and node.initiator == last:
@@ -91,7 +94,7 @@ class Graph(Struct, frozen=True, kw_only=True):
 
     @property
     def digest(self) -> str:
-        """First 16 hex digits of the SHA-256 of its nodes and delays, whatever its source says."""
+        """First 16 hex digits of the SHA-256 of its nodes and delays, without its source."""
         fields = msgspec.to_builtins(self)
         del fields["source"]
         text = msgspec.json.encode(fields, order="sorted")

@@ -1,9 +1,10 @@
-"""How two stacks differ beyond the protocol. A comparison that does not say so misleads.
+"""Lists how two stacks differ beyond the protocol. A comparison that hides these differences
+misleads.
 
-What exists over only one transport is part of the protocol, with two exceptions. Over TCP, socket
-buffers, the receive window, slow start after idleness and TLS records only bring TCP closer to
-QUIC's design, so they never count against QUIC. Over QUIC, everything that differs from stock QUIC
-counts, and so does how rarely the browser acknowledges.
+Properties that exist over only one transport are part of the protocol, with two exceptions. Over
+TCP, socket buffers, the receive window, slow start after idleness and TLS records only bring TCP
+closer to QUIC's design, so they never count against QUIC. Over QUIC, every difference from stock
+QUIC counts, and so does the browser's number of packets per acknowledgement.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,20 +24,21 @@ from dragstrip.model.stack import (
 )
 
 SIX_CONNECTIONS = "connections (h1 opens up to six per host, each with its own initial window)"
-"""What HTTP/1.1 has in every browser (RFC 9112 section 9.4 sets no number)."""
+"""HTTP/1.1's connections per host in every browser (RFC 9112 section 9.4 sets no number)."""
 _TCP_ACKNOWLEDGES = 2
-"""Every second packet (RFC 5681 section 4.2)."""
+"""Packets per acknowledgement over TCP (RFC 5681 section 4.2)."""
 
 
 _FEW_LINES = 2
 
 
 class Inequality(Struct, frozen=True):
-    """One property that differs. `field` is that of `Stack`, ``connections`` for h1's."""
+    """A property in which two stacks differ. `field` is a field of `Stack`, or ``connections`` for
+    h1's."""
 
     field: str
     words: str
-    """``initial window 32 against 10``: the second stack's value, then the first's."""
+    """The difference in words, the second stack's value first: ``initial window 32 against 10``."""
 
 
 def inequalities(a: Stack, b: Stack) -> list[Inequality]:
@@ -78,7 +80,8 @@ def _configuration(b: Stack, a: Stack) -> str:
 
 
 def _own_choices(a: Stack, b: Stack) -> Iterator[Inequality]:
-    """Properties that servers decide themselves. One server decides the same for one transport."""
+    """Properties that the servers decide themselves. Yields nothing for one server over one
+    transport, because it decides the same."""
     if same_program(a.serving, b.serving) and a.transport == b.transport:
         return
     choose = [s for s in (b, a) if _of_its_own(s)]
@@ -96,8 +99,8 @@ def _of_its_own(stack: Stack) -> set[str]:
 
 
 def sentences(b: Stack, others: Sequence[Stack]) -> list[str]:
-    """``h3+ and h2 also differ in: initial window 32 against 10, pacing.`` for each other stack
-    that differs; stacks with the same differences share a sentence."""
+    """Sentences such as ``h3+ and h2 also differ in: initial window 32 against 10, pacing.``, one
+    for each group of other stacks with the same differences."""
     alike: dict[tuple[str, str], list[str]] = {}
     for a in others:
         if found := inequalities(a, b):
@@ -111,8 +114,8 @@ def sentences(b: Stack, others: Sequence[Stack]) -> list[str]:
 
 
 def of_uploads(stacks: Sequence[Stack]) -> list[str]:
-    """What no stack sets, and an upload depends on: who sends, and what the receiver's kernel
-    holds."""
+    """How uploads differ between transports in ways that no stack sets: the sender, and the receive
+    buffer of the kernel."""
     if len({stack.transport for stack in stacks}) == 1:
         return []
     return [
@@ -128,7 +131,8 @@ def _each(names: Sequence[str]) -> str:
 
 
 def _value(stack: Stack, name: str, other: Stack) -> object:
-    """The stack's value to compare with `other`: without a counterpart, the stock value."""
+    """The stack's value to compare with `other`; None or the stock value if one of them lacks the
+    property."""
     if name in STREAMS_ONLY and "h1" in (stack.protocol, other.protocol):
         return None
     if stack.transport != other.transport:
@@ -150,7 +154,7 @@ def _value(stack: Stack, name: str, other: Stack) -> object:
 
 
 def _acknowledged(stack: Stack) -> int:
-    """Packets of a long answer per acknowledgement; where it is unknown, as with TCP."""
+    """Packets of a long answer per acknowledgement. Where it is unknown, the number over TCP."""
     if stack.transport == "tcp":
         return _TCP_ACKNOWLEDGES
     return stack.ack_every_packets or stack.loaded_by.packets_per_ack or _TCP_ACKNOWLEDGES

@@ -1,4 +1,5 @@
-"""The `link` header (RFC 8288 section 3), as far as it names what to fetch in advance."""
+"""Parses the `link` header (RFC 8288 section 3), as far as it names resources to fetch in
+advance."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -25,7 +26,7 @@ class WebLink(Struct, frozen=True):
 
     @property
     def value(self) -> str:
-        """A header's value with this link alone."""
+        """A header value with only this link."""
         return f"<{self.target}>{self.parameters}"
 
 

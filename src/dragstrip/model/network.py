@@ -1,4 +1,4 @@
-"""A network: what the emulated link is asked to be, per direction."""
+"""A network: the settings of the emulated link, per direction."""
 
 from math import sqrt
 from typing import Literal, Self
@@ -17,19 +17,20 @@ from dragstrip.model.units import (
 
 ETHERNET_MTU = 1500
 SHORT_QUEUE_MS = 200
-"""The queue of a network given as ``100mbit/50ms``: as in most presets."""
+"""Queue depth, in ms, of a network given as ``100mbit/50ms``, as in most presets."""
 
 
 def per_direction(two_way_loss: float) -> float:
-    """The loss l per direction for which a share p of packets or their answers is lost: (1 - l)^2 =
-    1 - p (wolsing2019 section 3)."""
+    """The loss l per direction that gives a two-way loss p, of packets or their answers: (1 - l)^2
+    = 1 - p (wolsing2019 section 3)."""
     if not 0 <= two_way_loss <= 1:
         raise ValueError("two_way_loss must be a share between 0 and 1")
     return 1 - sqrt(1 - two_way_loss)
 
 
 def parse_loss(text: str) -> float:
-    """Loss per direction: ``"1.7%"``, or of both together: ``"3.3% two-way"``."""
+    """The loss per direction of a text: ``"1.7%"``, or for both directions together ``"3.3%
+    two-way"``."""
     share, both, _ = text.partition("two-way")
     return per_direction(parse_share(share)) if both else parse_share(text)
 
@@ -55,7 +56,7 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def chance(self) -> bool:
-        """See `Direction.chance`."""
+        """Whether a packet's fate is random in either direction, see `Direction.chance`."""
         return self.down.chance or self.up.chance
 
     def direction(self, side: Side) -> Direction:
@@ -73,7 +74,7 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def least_rtt_ms(self) -> float:
-        """Fastest round trip that is possible, whatever jitter and reordering do."""
+        """Fastest possible round trip in ms, with the least jitter and with reordering."""
         return self.down.least_delay_ms + self.up.least_delay_ms
 
     @property
@@ -113,11 +114,12 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """``down/up/one-way delay/loss/queue``, like ``10.5mbit/2.8mbit/37ms/0%/200ms``; or
-        ``rate/one-way delay``, like ``100mbit/50ms``: symmetric, without loss, a queue of 200 ms.
+        """Parse ``down/up/one-way delay/loss/queue``, such as ``10.5mbit/2.8mbit/37ms/0%/200ms``,
+        or ``rate/one-way delay``, such as ``100mbit/50ms``: symmetric, without loss, a queue of 200
+        ms.
 
         Delay, loss and queue apply to each direction. Loss may be given for both directions
-        together, like ``3.3% two-way``. Raises `UnitError`.
+        together, such as ``3.3% two-way``. Raises `UnitError`.
         """
         parts = text.split("/")
         if len(parts) == 2:

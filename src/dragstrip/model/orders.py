@@ -1,4 +1,4 @@
-"""The orders in which factors can be changed one by one, where not every combination exists."""
+"""The orders in which factors can be changed one by one, if not every combination exists."""
 
 import random
 from collections.abc import Collection, Iterator
@@ -6,16 +6,16 @@ from collections.abc import Collection, Iterator
 from msgspec import Struct
 
 FactorSet = frozenset[str]
-"""The factors, by name, that have been changed."""
+"""Names of the factors that have been changed."""
 Order = tuple[str, ...]
 
 
 class Orders(Struct, frozen=True):
-    """All of them, or a random sample."""
+    """Orders of factors: all possible ones, or a random sample."""
 
     orders: tuple[Order, ...]
     total: int
-    """How many there are; 0 if the last node cannot be reached."""
+    """Number of possible orders; 0 if the last node cannot be reached."""
 
     @property
     def drawn(self) -> bool:
@@ -32,10 +32,10 @@ def passed(order: Order) -> Iterator[FactorSet]:
 
 
 def find_orders(nodes: Collection[FactorSet], whole: FactorSet, most: int, seed: int) -> Orders:
-    """Orders from the empty node to `whole` that pass `nodes` only.
+    """Orders from the empty node to `whole` that pass only through `nodes`.
 
-    All of them if they pass `most` nodes or fewer. Otherwise orders are sampled, each with equal
-    probability, until the next would pass more than `most`; `seed` decides which.
+    If they pass at most `most` nodes in all, every order is returned. Otherwise orders are sampled
+    with equal probability until the next one would exceed `most`; `seed` determines the sample.
     """
     onward = _onward(nodes, whole)
     total = onward.get(frozenset(), 0)
@@ -57,7 +57,7 @@ def find_orders(nodes: Collection[FactorSet], whole: FactorSet, most: int, seed:
 
 
 def _onward(nodes: Collection[FactorSet], whole: FactorSet) -> dict[FactorSet, int]:
-    """How many orders lead from each node to `whole`."""
+    """Number of orders that lead from each node to `whole`."""
     counts: dict[FactorSet, int] = {}
     for node in sorted(nodes, key=len, reverse=True):
         counts[node] = 1 if node == whole else sum(counts.get(n, 0) for n in _next(node, whole))

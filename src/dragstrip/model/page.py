@@ -40,11 +40,12 @@ class Resource(Struct, frozen=True, kw_only=True):
     inferred: bool = False
     """The initiator is the importer's guess, because the recording named none."""
     upload_bytes: int = 0
-    """Length of the request's body, if the page always sends the same; 0 if scripts decide it."""
+    """Length of the request's body in bytes, if the page always sends the same; 0 if scripts decide
+    it."""
     start_ms: float = 0.0
-    """Start of the request, from the recording's first."""
+    """Start of the request, in ms since the recording's first."""
     time_ms: float = 0.0
-    """How long the recorded exchange took; 0 if not recorded."""
+    """Duration of the recorded exchange in ms; 0 if not recorded."""
 
     @property
     def host(self) -> str:
@@ -76,12 +77,12 @@ class Page(Struct, frozen=True, kw_only=True):
     path: Path
     """The canonical ``.har.zip`` that the origin serves."""
     url: str
-    """Where a visit starts."""
+    """URL where a visit starts."""
     resources: tuple[Resource, ...]
     source: str
     """Where the recording comes from, in words."""
     changes: tuple[str, ...] = ()
-    """What an importer changed, in words, such as http:// served as https."""
+    """Changes by the importer, in words, such as http:// served as https."""
     digest: str
     """First 12 hex digits of the SHA-256 of the file."""
     failures: tuple[Failure, ...] = ()
@@ -90,32 +91,33 @@ class Page(Struct, frozen=True, kw_only=True):
     recorded_ms: float | None = None
     """When the recording began, ms of the Unix epoch."""
     load_ms: float | None = None
-    """Load event of the recorded visit, from its first request's start, if it was one."""
+    """Load event of the recorded visit in ms since its first request started; None if not
+    recorded."""
     spoken: Mapping[str, Literal["h1", "h2", "h3"]] = {}
     """The protocol of most recorded answers over https, by host; hosts without one are left out."""
     addresses: Mapping[str, str] = {}
-    """The address that gave most of the recorded answers, by host; hosts without one are left
+    """The address that gave most of a host's recorded answers, by host; hosts without one are left
     out."""
     certificates: Mapping[str, tuple[str, ...]] = {}
-    """The page's hosts that a host's recorded certificate covers, by host; hosts are left out if
-    the recording does not say."""
+    """The page's hosts that a host's recorded certificate covers, by host; hosts without a recorded
+    certificate are left out."""
     live: bool = False
-    """Served live by its own site, not recorded; `path` and `resources` are empty."""
+    """Whether its own site serves it live; then `path` and `resources` are empty."""
     done: str = AT_LOAD
-    """When it counts as loaded, see `dragstrip.model.done`."""
+    """When the page counts as loaded, see `dragstrip.model.done`."""
     screenshot: str | None = None
     """Member of the archive with the page's picture (PNG) as recorded."""
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Every host of the recording once, the document's own first."""
+        """Every host of the recording once, the document's host first."""
         first = urlsplit(self.url).hostname or ""
         others = [*(r.host for r in self.resources), *(s.host for s in self.sockets)]
         return tuple(dict.fromkeys([first, *others]))
 
     @property
     def ports(self) -> tuple[int, ...]:
-        """Ports of the page's URLs besides the schemes' own, ascending."""
+        """Ports in the page's URLs other than 80 and 443, ascending."""
         return tuple(sorted(self.http_ports | self.https_ports))
 
     @property

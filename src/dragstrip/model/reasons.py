@@ -1,4 +1,4 @@
-"""What each reason against a visit means, and what to do about it.
+"""The meaning of each reason against a visit, and what to do about it.
 
 docs/explanation/verdict.md has the same words.
 """
@@ -34,6 +34,11 @@ REASONS: Mapping[ReasonCode, Meaning] = {
         "that resumed nothing or used open connections, early data that was refused",
         "look for a route out of the testbed, a proxy or a cache; connections.parquet shows the "
         "settings in effect",
+    ),
+    "device-drift": Meaning(
+        "the client's processor was not as slow as the study asks, as a fixed script in the page "
+        "found after the load",
+        "race on a quiet machine; the script is short, so another program can disturb it",
     ),
     "replay-miss": Meaning(
         "a recorded object was not served; or the request for one failed before it reached the "

@@ -1,4 +1,4 @@
-"""WebSockets (RFC 6455): of a page's recording, as a browser saw them, and as a server did."""
+"""WebSockets (RFC 6455): in a page's recording, as seen by a browser, and as logged by a server."""
 
 from urllib.parse import urlsplit
 
@@ -7,9 +7,9 @@ from msgspec import Struct
 from dragstrip.model.stack import Protocol
 
 SWITCHED = 101
-"""The status of an answer over HTTP/1.1 that opens one (RFC 6455 section 4.2.2)."""
+"""Status of the HTTP/1.1 answer that opens a WebSocket (RFC 6455 section 4.2.2)."""
 TEXT, BINARY = 1, 2
-"""What a message holds, by its opcode (RFC 6455 section 11.8)."""
+"""Opcodes of a message's type (RFC 6455 section 11.8)."""
 
 
 class PageSocket(Struct, frozen=True, kw_only=True):
@@ -27,16 +27,17 @@ class PageSocket(Struct, frozen=True, kw_only=True):
 
 
 class Socket(Struct, frozen=True, kw_only=True):
-    """A WebSocket that the page opened, as the browser saw it. Times are those of a visit's
-    requests, None if the browser gave none. Messages and the bytes of their payload count up to the
-    visit's end."""
+    """A WebSocket that the page opened, as the browser saw it.
+
+    Times count like those of a visit's requests; None if the browser gave none. Messages and the
+    bytes of their payload count up to the visit's end."""
 
     url: str
     host: str
     initiator: str = ""
     """URL of the script that opened it, if the browser named one."""
     status: int = 0
-    """Status of the answer to its opening; 0 without one."""
+    """Status of the answer to its handshake; 0 without an answer."""
     error: str = ""
     """The browser's error; empty if nothing failed."""
     start_ms: float
@@ -53,7 +54,7 @@ class ServedSocket(Struct, frozen=True, kw_only=True):
     """A WebSocket that a server opened, or was asked to open, as its log shows it."""
 
     t_us: int
-    """Request headers complete."""
+    """When the request's headers were complete."""
     host: str
     url: str
     protocol: Protocol
@@ -62,8 +63,8 @@ class ServedSocket(Struct, frozen=True, kw_only=True):
     client_port: int
     status: int
     recorded: bool | None = None
-    """Whether the recording has it; if not, it stays open and silent. None, here and in the counts
-    below, if the server does not say."""
+    """Whether the recording has it; if not, it stays open and silent. This field and the counts
+    below are None if the server does not report them."""
     sent_messages: int | None = None
     sent_bytes: int | None = None
     received_messages: int | None = None
@@ -71,5 +72,5 @@ class ServedSocket(Struct, frozen=True, kw_only=True):
 
 
 def socket_url(url: str) -> str:
-    """The URL of a socket whose opening is logged as a request for this one."""
+    """The URL of a socket, given the URL of its handshake request."""
     return url.replace("http", "ws", 1) if url.startswith("http") else url

@@ -18,16 +18,16 @@ Protocol = Literal["h1", "h2", "h3", "gquic", "spdy"]
 Congestion = Literal["cubic", "reno", "bbr"]
 
 SlowStartExit = Literal["hystart", "hystart++", "none"]
-"""What ends CUBIC's slow start before a loss does: HyStart as Linux has it, HyStart++ (RFC 9406),
-or nothing."""
+"""The rule that ends CUBIC's slow start before a loss does: Linux's HyStart, HyStart++ (RFC 9406),
+or none."""
 
 EarlyHints = Literal["none", "link", "blocking"]
-"""What an answer with status 103 (RFC 8297) names before the document's own: nothing; what the
-recorded answer's `link` headers name; or style sheets and scripts that hold up its rendering."""
+"""What an answer with status 103 (RFC 8297) names before the final answer: nothing; the recorded
+answer's `link` headers; or the style sheets and scripts that block the document's rendering."""
 
 WebSockets = Literal["beside", "same"]
-"""What carries a WebSocket: its own connection of HTTP/1.1 (RFC 6455), or the page's connection of
-HTTP/2 (RFC 8441)."""
+"""The connection that carries a WebSocket: its own connection over HTTP/1.1 (RFC 6455), or the
+page's HTTP/2 connection (RFC 8441)."""
 
 ConnectionMode = Literal["first", "repeat", "repeat-cached"]
 """The browser's state at a visit: cold; or after loading the same page in the same context, with
@@ -35,10 +35,11 @@ connections closed, tickets kept and the cache cleared; or with the cache kept."
 
 
 class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What serves and carries a page. Two stacks with the same fingerprint are the same stack.
+    """A server, protocol and transport with all their settings. Two stacks with the same
+    fingerprint are the same stack.
 
-    Each visit's evidence proves every field, or it is set without a fallback (docs/reference/
-    stack.md). Raises `ValueError` for combinations that no transport offers.
+    Each visit's evidence proves every field, except fields that are set without a fallback
+    (docs/reference/stack.md). Raises `ValueError` for combinations that no transport offers.
     """
 
     name: str
@@ -203,12 +204,12 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def loaded_by(self) -> Browser:
-        """What loads the page. Raises `ValueError` if unknown."""
+        """The browser that loads the page. Raises `ValueError` if it is unknown."""
         return find_browser(self.browser)
 
     @property
     def serving(self) -> Server:
-        """What serves the page. Raises `ValueError` if unknown."""
+        """The server of the page. Raises `ValueError` if it is unknown."""
         server = self.brought or servers.known().get(self.server)
         if not server:
             named = ", ".join(servers.known())
@@ -217,7 +218,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def own(self) -> frozenset[str]:
-        """Fields that the server decides itself, unknown to us."""
+        """Fields that the server decides itself and that are unknown to us."""
         its_own = set(self.serving.own.get(self.transport, ()))
         if self.serving.driver != "origin":
             codes = {"compress"} if self.serving.driver == "program" else set()
@@ -231,22 +232,23 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def coding(self) -> Coding | None:
-        """The coding of bodies; None if they go as recorded, or as the server decides. Raises
+        """The coding of bodies; None if they are sent as recorded, or if the server decides. Raises
         `ValueError`."""
         return parse_coding(self.compress) if self.compress else None
 
     @property
     def untold(self) -> Mapping[str, str]:
-        """What the server's log lacks, by what the verdict would use it for."""
+        """What the server's log lacks, by the check that needs it."""
         return self.serving.untold_of(self.transport)
 
     def connect_rtts(self, *, repeat: bool) -> int:
-        """Least round trips until a first request may be sent over https.
+        """Fewest round trips before the first request may be sent over https.
 
-        TCP's handshake, then TLS 1.3 (RFC 8446 section 2) or TLS 1.2 with False Start (RFC 7918),
-        which takes as long; or QUIC's combined handshake (RFC 9000 section 7; QUIC Crypto's as
-        well). Early data goes along with TLS's or QUIC's first message, and with Fast Open TLS's
-        first message with the SYN. Alt-Svc begins with TCP, and with QUIC on a repeat visit.
+        TCP's handshake is followed by TLS 1.3 (RFC 8446 section 2), or by TLS 1.2 with False Start
+        (RFC 7918), which takes as long. QUIC combines both (RFC 9000 section 7), and so does QUIC
+        Crypto. Early data is sent with the first message of TLS or QUIC. With Fast Open, TLS's
+        first message is sent with the SYN. Alt-Svc begins with TCP, but with QUIC on a repeat
+        visit.
         """
         early = repeat and (self.early_data or "early_data" in self.own)
         quic = self.transport == "quic" and (self.discovery != "alt-svc" or repeat)
@@ -254,7 +256,8 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return (0 if opens else 1) + (0 if early else 1)
 
     def protocols(self, host: str, spoken: Mapping[str, str]) -> frozenset[str]:
-        """What an https request to this host of a page may use; `spoken` is that page's."""
+        """Protocols that an https request to this host of a page may use; `spoken` is the page's
+        field."""
         if self.discovery == "as-recorded":
             return frozenset({spoken.get(host, "h2")})
         return frozenset({self.protocol, "h2"} if self.discovery == "alt-svc" else {self.protocol})
@@ -265,7 +268,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def fingerprint(self) -> str:
-        """First 12 hex digits of SHA-256 over everything but name and source.
+        """First 12 hex digits of the SHA-256 of all fields but name and source.
 
         A field added later counts only if it is set, so older stacks keep their fingerprints.
         """
@@ -332,7 +335,8 @@ STREAMS_ONLY = (
     "early_hints",
     "websockets",
 )
-"""What belongs to streams, which HTTP/1.1 has not; and what browsers ignore over HTTP/1.1."""
+"""Fields that concern streams, which HTTP/1.1 lacks, or features that browsers ignore over
+HTTP/1.1."""
 _OUR_SERVER = (
     "unsent_bytes",
     "interleave_bytes",
@@ -344,7 +348,7 @@ _OUR_SERVER = (
 """Fields that only our origin obeys. Another server decides them, unless its file fixes their
 values."""
 _PAGE_AS_IT_IS = ("certificate_bytes", "compress")
-"""Properties that our servers for old protocols do not have."""
+"""Properties that our servers for old protocols lack."""
 _LATER = (
     "unsent_bytes",
     "interleave_bytes",
@@ -356,7 +360,7 @@ _LATER = (
     "early_hints",
     "websockets",
 )
-"""Fields that count in a fingerprint only if they are set."""
+"""Fields added later, which count in a fingerprint only if they are set."""
 _RANGES = (
     ("unsent_bytes", 1, 2**31 - 1),
     ("interleave_bytes", 1, 16375),
@@ -366,20 +370,20 @@ _RANGES = (
 
 
 def absent(protocol: Protocol) -> tuple[str, ...]:
-    """Fields that mean nothing for this protocol."""
+    """Fields without a meaning for this protocol."""
     if protocol == "h1":
         return QUIC_ONLY + STREAMS_ONLY
     return TCP_ONLY if protocol in ("h3", "gquic") else QUIC_ONLY
 
 
 _DEFAULTS: Mapping[str, Any] = {f.name: f.default for f in structs.fields(Stack)}
-"""Default of each field. Asking msgspec each time takes longer than all the rest of making a
-stack."""
+"""Default of each field. Asking msgspec each time would take most of the time of making a stack."""
 LIKE_TCP: Mapping[str, Any] = {
     **{name: default for name, default in _DEFAULTS.items() if name in QUIC_ONLY + STREAMS_ONLY},
     "qpack_table_bytes": 4096,
 }
-"""What HTTP/3 has that is nearest to what comes with TCP: no option, but HPACK's table."""
+"""Values of fields that TCP lacks which come closest to TCP's behaviour: the defaults, and HPACK's
+table size."""
 
 
 def _protocol(protocol: str) -> str:
@@ -488,13 +492,13 @@ _WORDS: Mapping[str, tuple[str, Any]] = {
 
 
 NAMES: Mapping[str, str] = {name: what for name, (what, _) in _WORDS.items()}
-"""Each field in words."""
+"""Each field's name in words."""
 
 
 def differences(a: Stack, b: Stack) -> list[tuple[str, str, str]]:
-    """(property, in `a`, in `b`) for every difference; a dash if one has no such property.
+    """(property, in `a`, in `b`) for every difference; a dash if a stack lacks the property.
 
-    For two servers, this includes what comes with them and cannot be changed.
+    For two servers, this includes their built-in properties.
     """
     ours, theirs = ({**s.words(), **s.serving.make} for s in (a, b))
     return [

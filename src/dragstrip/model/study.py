@@ -1,4 +1,4 @@
-"""A study: what is compared, how often, in which order."""
+"""A study: the stacks it compares, how often, and in which order."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,12 +19,15 @@ Spending = Literal["O'Brien-Fleming", "Pocock"]
 
 
 class Client(Struct, frozen=True, kw_only=True):
-    """Everything about the browser that is held fixed. Each stack names its browser.
+    """Settings of the browser that are the same in all visits. Each stack names its browser.
 
-    Every visit has a fresh context."""
+    Every visit has a fresh browser context."""
 
     viewport: tuple[int, int] = (1366, 768)
     device_scale: float = 1.0
+    cpu_slowdown: Annotated[float, Meta(ge=1, le=100)] = 1.0
+    """How many times slower the client's processor is than this machine's; in virtual time, than
+    the prices of its clock (`dragstrip.study.devices`)."""
     pin_random: bool = True
     """Math.random and crypto.getRandomValues give the same numbers in every visit, so that random
     choices of a page (experiments, advertisements) are the same for every stack."""
@@ -71,19 +74,20 @@ CellKey = tuple[str, str, ConnectionMode]
 
 
 def block_id(page: str, network: str, connection: ConnectionMode, index: int) -> str:
-    """The block's name in records and random draws; first visits add no word."""
+    """The block's id for records and random draws. The ids of first visits do not name their
+    connection mode."""
     mode = [] if connection == "first" else [connection]
     return "|".join([page, network, *mode, str(index)])
 
 
 def index_of(block: str) -> int:
-    """The index in a block's id."""
+    """The index of the block with this id."""
     return int(block.rpartition("|")[2])
 
 
 class Stopping(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Cells are tested after fixed numbers of blocks, and stopped once they are decided, by
-    `dragstrip.stats.sequential`; a study's `runs` are the cap and the last look."""
+    """A rule that tests cells after fixed numbers of blocks and stops them once they are decided,
+    by `dragstrip.stats.sequential`. A study's `runs` are the cap and the last look."""
 
     looks: tuple[int, ...] = (8, 12, 16, 21, 26)
     """Numbers of blocks, rising. Those at or above the cap are ignored."""
@@ -123,8 +127,8 @@ class Slow(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class StudyOptions(Struct, frozen=True, kw_only=True):
-    """The options that the study file, the command line and Python set, and that a study keeps as
-    they are. Each is declared here alone: docs/howto/add-an-option.md."""
+    """Options that the study file, the command line and Python can set, and that a study stores
+    unchanged. Each is declared only here: docs/howto/add-an-option.md."""
 
     name: str
     runs: int
@@ -141,7 +145,7 @@ class StudyOptions(Struct, frozen=True, kw_only=True):
     controls_every: Annotated[int, Meta(ge=1)] = 1
     """Which blocks of a cell do: each Nth, beginning with the first."""
     warm_ups: Annotated[int, Meta(ge=0)] = 0
-    """Visits made and discarded before a stack's first."""
+    """Visits made and discarded before a stack's first visit that counts."""
     restarts: Annotated[int, Meta(ge=1)] = 1
     """How many starts of testbed and browsers the blocks are spread over."""
     stopping: Stopping | None = None
@@ -158,14 +162,14 @@ class StudyOptions(Struct, frozen=True, kw_only=True):
 
 
 class Study(StudyOptions, frozen=True, kw_only=True, dict=True):
-    """Resolved and complete: every name is replaced by its object."""
+    """A complete study: every name is replaced by its object."""
 
     pages: tuple[Page, ...]
     networks: tuple[Network, ...]
     stacks: tuple[Stack, ...]
     client: Client = Client()
     reruns: int = 3
-    """How often an invalid block is rerun before dragstrip gives it up."""
+    """Number of reruns of an invalid block before dragstrip gives it up."""
     ca: str = ""
     """CA certificate (PEM file) to trust as well, for live pages."""
     addresses: Addresses = "one-each"
@@ -173,14 +177,15 @@ class Study(StudyOptions, frozen=True, kw_only=True, dict=True):
     only: tuple[CellKey, ...] = ()
     """The cells to visit; empty means every combination."""
     sampled: bool = False
-    """Whether the cells of `only` were drawn from ranges. They are visited in that order: any first
-    part of them covers the ranges evenly."""
+    """Whether the cells of `only` were sampled from ranges. They are visited in that order: the
+    first cells, however many, cover the ranges evenly."""
     per_guest: int = 1
     """Blocks that one guest makes in virtual time, one after another, in a sampled study."""
     controls: tuple[Stack, ...] = ()
     """Stacks that blocks visit as well, to test the testbed. They are not compared."""
     bridge: Bridge | None = None
-    """The two stacks whose difference is attributed, if the others were built for that."""
+    """The two stacks whose difference is attributed, if the other stacks were built for that;
+    otherwise None."""
 
     def cells(self) -> list[CellKey]:
         if self.sampled:
@@ -193,15 +198,15 @@ class Study(StudyOptions, frozen=True, kw_only=True, dict=True):
 
     @property
     def visited(self) -> tuple[Stack, ...]:
-        """All that blocks visit: stacks and controls."""
+        """All stacks and controls that blocks visit."""
         return self.stacks + self.controls
 
     def visited_in(self, index: int) -> tuple[Stack, ...]:
-        """What the block with this index visits."""
+        """The stacks and controls that the block with this index visits."""
         return self.stacks if index % self.controls_every else self.visited
 
     def visits_of(self, block: str) -> int:
-        """How many visits the block with this id has."""
+        """Number of visits in the block with this id."""
         return len(self.visited_in(index_of(block)))
 
     @property
@@ -212,7 +217,7 @@ class Study(StudyOptions, frozen=True, kw_only=True, dict=True):
     def blocks(self) -> Iterator[Block]:
         """The schedule: round after round over all cells, so that drift affects all cells alike.
 
-        Each block's order and link seed depend only on the study's seed and the block's id: a
+        Each block's order and link seed depend only on the study's seed and the block's id, so a
         resumed or extended study keeps its blocks.
         """
         for index in range(self.runs):
@@ -233,8 +238,8 @@ class Study(StudyOptions, frozen=True, kw_only=True, dict=True):
                 )
 
     def part(self, blocks: Sequence[Block]) -> "Study":
-        """The study with the pages that these blocks need; if it is sampled, also with their
-        networks alone."""
+        """The study with only the pages that these blocks need. A sampled study also keeps only
+        their networks."""
         pages, networks = {b.page for b in blocks}, {b.network for b in blocks}
         part = structs.replace(self, pages=tuple(p for p in self.pages if p.name in pages))
         if not self.sampled:
@@ -246,7 +251,8 @@ class Study(StudyOptions, frozen=True, kw_only=True, dict=True):
         )
 
     def restart_of(self, block: Block) -> int:
-        """Which restart makes a block, from 0: consecutive runs, equally many in each."""
+        """Number of the restart that makes a block, from 0. Each restart makes equally many
+        consecutive runs."""
         return block.index * self.restarts // self.runs
 
     def looks(self) -> tuple[int, ...]:
@@ -257,7 +263,7 @@ class Study(StudyOptions, frozen=True, kw_only=True, dict=True):
 
     @property
     def predicted(self) -> bool:
-        """Whether the load generator makes its visits: predictions of a browser's."""
+        """Whether the load generator makes its visits, which are predictions of a browser's."""
         return any(s.loaded_by.follows_graphs for s in self.stacks)
 
     def page(self, name: str) -> Page:

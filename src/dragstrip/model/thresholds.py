@@ -5,9 +5,9 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct, structs
 
 Share = Annotated[float, Meta(ge=0, le=1)]
-"""A share of 1."""
+"""A fraction from 0 to 1."""
 Limit = Annotated[float, Meta(ge=0)]
-"""Not negative."""
+"""A number that is not negative."""
 
 
 class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -34,17 +34,17 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     rate_packets: Annotated[int, Meta(ge=1)] = 60
     """Full packets that the bottleneck must send back to back before its rate is judged."""
     delay_error_ms: Limit = 1.0
-    """Time by which the least transit may exceed the delay; `delay_error_share` of the delay may be
-    more."""
+    """The least transit may exceed the delay by this time, or by `delay_error_share` of the delay,
+    whichever is more."""
     delay_error_share: Share = 0.02
-    """Share of the delay by which the least transit may exceed it, if that is more than
-    `delay_error_ms`."""
+    """The least transit may exceed the delay by this share of it, or by `delay_error_ms`, whichever
+    is more."""
     lateness_p99_ms: Limit = 1.0
-    """Limit of the link's 99th percentile of lateness; `lateness_p99_rtt_share` of the round trip
-    may be more."""
+    """Limit of the link's 99th percentile of lateness. The limit is `lateness_p99_rtt_share` of the
+    round trip if that is more."""
     lateness_p99_rtt_share: Share = 0.02
-    """Share of the round trip that the link's 99th percentile of lateness may reach, if that is
-    more than `lateness_p99_ms`."""
+    """Limit of the link's 99th percentile of lateness, as a share of the round trip. The limit is
+    `lateness_p99_ms` if that is more."""
     virtual_lateness_us: Limit = 10.0
     """Latest time at which a packet may leave the link in virtual time; where computing counts, one
     system call is added."""
@@ -57,13 +57,15 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     unexplained."""
     wait_ms: Limit = 40.0
     """Time that a browser or server thread may have waited for a CPU while something outside the
-    testbed ran; `wait_share` of the page load time may be more."""
+    testbed ran. The limit is `wait_share` of the page load time if that is more."""
     wait_share: Share = 0.1
-    """Share of the page load time that such a thread may have waited, if that is more than
-    `wait_ms`. It may be more, up to `held_up_share`, if the load took no longer than its bytes and
-    round trips need."""
+    """Share of the page load time that such a thread may have waited. The limit is `wait_ms` if
+    that is more. It may be more, up to `held_up_share`, if the load took no longer than its bytes
+    and round trips need."""
     throttles: Annotated[int, Meta(ge=0)] = 0
     """How often a CPU may have been throttled for heat."""
+    slowdown_error: Share = 0.3
+    """Relative error of the client's slow-down, as a fixed script in the page finds it."""
     frequency_share: Share = 0.05
     """Share by which the CPUs' frequency limit may be below that of another visit of the block."""
     steal_share: Share = 0.02
@@ -86,7 +88,7 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     the kernel slews a clock (adjtimex(2))."""
 
     def changed(self) -> dict[str, Any]:
-        """Limits that differ from their defaults."""
+        """Limits that differ from their defaults, by name."""
         mine = structs.asdict(self)
         return {name: mine[name] for name in mine if mine[name] != getattr(DEFAULTS, name)}
 

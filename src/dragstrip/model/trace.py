@@ -1,6 +1,6 @@
 """A trace: a recorded rate over time, which a direction of a link can play.
 
-Reading and writing files of traces is `dragstrip.study.traces`.
+`dragstrip.study.traces` reads and writes trace files.
 """
 
 import hashlib
@@ -14,11 +14,12 @@ from msgspec import Struct
 from dragstrip.model.units import plain
 
 OPPORTUNITY_BYTES = 1500
-"""What one opportunity of a Mahimahi trace carries."""
+"""Bytes that one opportunity of a Mahimahi trace carries."""
 
 
 class Trace(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=True):
-    """Either opportunities or steps. The whole trace is part of the study and so of the capsule."""
+    """A trace, either of opportunities or of steps. A study contains the whole trace, and so does
+    its capsule."""
 
     name: str
     opportunities_ms: tuple[int, ...] = ()
@@ -48,7 +49,7 @@ class Trace(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=
 
     @property
     def lap_ms(self) -> float:
-        """Length of the trace."""
+        """Length of the trace in ms."""
         return self.opportunities_ms[-1] if self.opportunities_ms else self.steps[-1][0] * 1000
 
     @property
@@ -64,17 +65,18 @@ class Trace(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=
 
     @property
     def peak_mbps(self) -> float | None:
-        """Highest rate of a step; None for opportunities, which have no momentary rate."""
+        """Highest rate of a step in Mbit/s; None for opportunities, which have no momentary
+        rate."""
         return max(rate for _, rate in self.steps[:-1]) if self.steps else None
 
     @property
     def digest(self) -> str:
-        """First 12 hex digits of the SHA-256 of what it plays."""
+        """First 12 hex digits of the SHA-256 of the trace's opportunities or steps."""
         fields = [self.opportunities_ms, self.steps]
         return hashlib.sha256(msgspec.json.encode(fields)).hexdigest()[:12]
 
     def bytes_until(self, at_ms: float) -> float:
-        """The cumulative curve: what a line that never idles carries in `at_ms` from the start."""
+        """Bytes that a line which is never idle carries in the first `at_ms` of the trace."""
         laps, into_ms = divmod(at_ms, self.lap_ms)
         if self.opportunities_ms:
             done = laps * len(self.opportunities_ms) + bisect_right(self.opportunities_ms, into_ms)
@@ -82,7 +84,7 @@ class Trace(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=
         return laps * self.lap_bytes + self._into(into_ms)
 
     def least_ms(self, size: float) -> float:
-        """No stretch of the trace, wherever it starts, carries `size` bytes in less time."""
+        """Least time in ms in which the trace carries `size` bytes, from any start."""
         if self.peak_mbps is not None:
             return size * 8 / self.peak_mbps / 1000
         whole = -(-int(size) // OPPORTUNITY_BYTES)
@@ -96,7 +98,7 @@ class Trace(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=
 
     @cached_property
     def _carried(self) -> list[float]:
-        """Bytes carried at the start of each step."""
+        """Bytes carried before the start of each step."""
         carried = [0.0]
         for (begin, rate), (end, _) in pairwise(self.steps):
             carried.append(carried[-1] + (end - begin) * rate * 125_000)

@@ -1,7 +1,7 @@
 """Quantities as people type them: ``10.5mbit``, ``37ms``, ``1.7%``, ``10KB``.
 
-Everything inside the program is in the unit its name carries (`rate_mbps`, `delay_ms`, `loss` as a
-share of 1). All text is parsed here. Each parser raises `UnitError`, which says what to write
+Inside the program, a variable's name gives its unit (`rate_mbps`, `delay_ms`; `loss` is a
+fraction). All such text is parsed here. Each parser raises `UnitError`, which says what to write
 instead.
 """
 
@@ -14,7 +14,7 @@ from dragstrip.model.errors import InputError
 
 
 class UnitError(InputError):
-    """A quantity could not be read; the text says what was expected."""
+    """Raised if a quantity cannot be read; the text says what was expected."""
 
 
 _RATE_MBPS = {"bit": 1e-6, "kbit": 1e-3, "mbit": 1.0, "gbit": 1e3}
@@ -72,7 +72,7 @@ def parse_size_bytes(text: str) -> int:
 
 
 def plain(value: float) -> str:
-    """A number without a useless tail: 74.0 -> ``74``, 10.5 -> ``10.5``."""
+    """A number without trailing zeros: 74.0 -> ``74``, 10.5 -> ``10.5``."""
     return f"{value:.6g}"
 
 

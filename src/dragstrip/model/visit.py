@@ -34,6 +34,7 @@ ReasonCode = Literal[
     "picture-mismatch",  # the final picture is not the page's reference
     "aborted",  # the load was aborted, but not by stack or network
     "clock-jump",  # the clock was set during the visit, or the browser's clock differs
+    "device-drift",  # the client's processor was not as slow as was asked
     "content-mismatch",  # what was fetched is not the page's content, or differs within the block
 ]
 
@@ -46,7 +47,7 @@ class Reason(Struct, frozen=True):
 
 
 MISDIRECTED = 421
-"""The status of an answer over a connection that leads to another host (RFC 9110 section 15.5.20).
+"""Status of an answer from a server that does not serve the host (RFC 9110 section 15.5.20).
 Browsers send the request again, over another connection."""
 
 
@@ -76,17 +77,18 @@ class Request(Struct, frozen=True, kw_only=True):
     reused: bool = False
     remote_ip: str = ""
     remote_port: int = 0
-    """0 if unknown."""
+    """The server's port; 0 if unknown."""
     from_cache: bool = False
     hinted: bool = False
-    """An answer with status 103 (Early Hints, RFC 8297) named it before the browser asked."""
+    """Whether an answer with status 103 (Early Hints, RFC 8297) named it before the browser
+    requested it."""
     coding: str = ""
     """Content encoding of the answer as it was received; empty for none, and in older capsules."""
     error: str = ""
     """The browser's network error such as net::ERR_ABORTED; empty if the request ended well."""
     wire_bytes: int = 0
     """Encoded bytes received, header and body, as the browser counts them. If it gave up an image
-    that it cannot decode, these are the bytes it had counted by then."""
+    that it cannot decode, these are the bytes that it had counted until then."""
     body_bytes: int | None = None
     """Body received, without content encoding; None if the browser does not count it."""
     digest: str = ""
@@ -115,8 +117,9 @@ class Served(Struct, frozen=True, kw_only=True):
     t_us: int
     """When the request headers were complete."""
     received_us: int | None = None
-    """When the request was complete with its body; behind another server, once that has passed it
-    on. 0 if it never was; None if the server does not say, and in older capsules."""
+    """When the request was complete with its body. Behind another server, it is complete once that
+    server has passed it on. 0 if it never was; None if the server does not say, and in older
+    capsules."""
     received_bytes: int | None = None
     """Bytes of the request's body, 0 until it is complete; None if the server does not say, and in
     older capsules."""
@@ -130,17 +133,17 @@ class Served(Struct, frozen=True, kw_only=True):
     url: str
     protocol: Protocol
     connection: int
-    """The origin's id of the connection, as in its connections."""
+    """The origin's id of the connection, see `Connection`."""
     client_port: int
     resumed: bool
     early: bool
-    """The request arrived as early data (TLS 1.3 early data or QUIC 0-RTT)."""
+    """Whether the request arrived as early data (TLS 1.3 early data or QUIC 0-RTT)."""
     status: int
     body_bytes: int
     match: Literal["exact", "query", "preflight", "miss", "misdirected", "own"]
-    """How the recording answered: this URL, the nearest query string, a synthetic CORS preflight,
-    not at all (404), or not here, because the host is served at another address (421); or the
-    server answered by itself, without asking for the recording."""
+    """How the recording answered: with this URL; with the nearest query string; with a synthetic
+    CORS preflight; not at all (404); or with 421, because the host is served at another address.
+    The last value means that the server answered without asking for the recording."""
     digest: str = ""
     """Digest of the recorded body that was sent, whole or in part (a range), without content
     encoding; see `dragstrip.model.page.digest_of`. Empty if the server does not say."""
@@ -154,7 +157,7 @@ class Served(Struct, frozen=True, kw_only=True):
 
 
 class Offer(Struct, frozen=True, kw_only=True):
-    """What one end of a connection announced that the other may do: SETTINGS and the first
+    """The limits that one end of a connection set for the other: SETTINGS and the first
     WINDOW_UPDATE (RFC 9113), or transport parameters (RFC 9000)."""
 
     window_bytes: int
@@ -162,7 +165,7 @@ class Offer(Struct, frozen=True, kw_only=True):
     stream_window_bytes: int
     """Bytes that may be sent on the stream of one request."""
     streams: int | None
-    """Most streams that the other end may have open at once; None is any number."""
+    """Most streams that the other end may have open at once; None means no limit."""
 
 
 class Transport(Struct, frozen=True, kw_only=True):
@@ -174,13 +177,13 @@ class Transport(Struct, frozen=True, kw_only=True):
     congestion: str
     """The congestion control in effect, by the kernel's name."""
     slow_start_exit: SlowStartExit | None = None
-    """CUBIC's setting in this kernel, over TCP; None for other congestion control and in older
+    """CUBIC's rule in this kernel, over TCP; None for other congestion control and in older
     capsules."""
     initial_window_packets: int
     """Congestion window before anything was acknowledged."""
     paced: bool
     pacing_mbps: float | None = None
-    """Pacing rate at the end."""
+    """Pacing rate in Mbit/s at the end."""
     window_packets: int = 0
     rtt_ms: float | None = None
     min_rtt_ms: float | None = None
@@ -189,12 +192,12 @@ class Transport(Struct, frozen=True, kw_only=True):
     delivered_packets: int | None = None
     retransmitted_packets: int | None = None
     lost_packets: int = 0
-    """Declared lost; of TCP, retransmitted."""
+    """Packets declared lost; over TCP, packets retransmitted."""
     congestion_events: int | None = None
     packet_bytes: int = 0
     """UDP payload of a full packet, or TCP's segment size."""
     ack_frequency_frames: int | None = None
-    """How often the client was asked to acknowledge less often."""
+    """Number of times that the client was asked to acknowledge less often."""
     qpack_request_entries: int | None = None
     """HTTP/3: entries that the client put into QPACK's dynamic table for its requests."""
     qpack_answer_entries: int | None = None
@@ -207,13 +210,13 @@ class Transport(Struct, frozen=True, kw_only=True):
     tls_largest_record_bytes: int | None = None
     """Plaintext of the largest TLS record of answers; None over QUIC and http://."""
     unsent_bytes: int | None = None
-    """Most that the kernel holds unsent; None over QUIC, and in older capsules."""
+    """Most bytes that the kernel holds unsent; None over QUIC, and in older capsules."""
     offer: Offer | None = None
-    """What the origin allowed the client; None over HTTP/1.1, for a connection of HTTP/2 without
-    requests, and in older capsules."""
+    """Limits that the origin set for the client; None over HTTP/1.1, for an HTTP/2 connection
+    without requests, and in older capsules."""
     client_offer: Offer | None = None
-    """What the client allowed the origin; None over HTTP/1.1, for a connection of HTTP/2 without
-    requests, and in older capsules."""
+    """Limits that the client set for the origin; None over HTTP/1.1, for an HTTP/2 connection
+    without requests, and in older capsules."""
 
 
 class Connection(Struct, frozen=True, kw_only=True):
@@ -228,12 +231,12 @@ class Connection(Struct, frozen=True, kw_only=True):
     """False for http://."""
     client_port: int
     address: str | None = None
-    """Where the server accepted it; None if the server does not report it."""
+    """Address at which the server accepted it; None if the server does not report it."""
     t_us: int
     """When the server accepted it, before the handshake."""
     handshake_end_us: int | None = None
-    """When its handshake had ended, or failed; with early data, when that came. None if the server
-    does not say, and in older capsules."""
+    """When its handshake had ended or failed; with early data, when the early data arrived. None if
+    the server does not say, and in older capsules."""
     resumed: bool = False
     certificate_bytes: int | None = None
     """Length (DER) of the chain that the server sent; None if it sent none, as on a resumed
@@ -241,7 +244,7 @@ class Connection(Struct, frozen=True, kw_only=True):
     error: str = ""
     """Why the handshake failed; empty if it succeeded."""
     transport: Transport | None = None
-    """What its sending side did; None in older capsules."""
+    """State of its sending side; None in older capsules."""
 
 
 Opening = Literal["not-asked", "no-cookie", "accepted", "refused"]
@@ -250,7 +253,7 @@ Opening = Literal["not-asked", "no-cookie", "accepted", "refused"]
 
 
 class FastOpen(Struct, frozen=True, kw_only=True):
-    """A client connection, as its kernel reports it."""
+    """The result of TCP Fast Open on a client connection, as its kernel reports it."""
 
     host: str
     opening: Opening
@@ -258,11 +261,11 @@ class FastOpen(Struct, frozen=True, kw_only=True):
 
 
 class FarEnd(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one direction carried to or from one address and port at the origin's end."""
+    """Traffic of one direction to or from one address and port at the origin's end."""
 
     address: str
     port: int
-    """0 if packets have none."""
+    """The port; 0 if the packets have none."""
     transport: Literal["tcp", "udp", "other"]
     packets: int
     """Packets that left the link. `bytes` counts the same packets, at layer 3."""
@@ -274,14 +277,14 @@ class FarEnd(Struct, frozen=True, kw_only=True, omit_defaults=True):
     transit_min_ms: float | None = None
     """Least time a packet spent in the link; None if none left it."""
     early_packets: int | None = None
-    """Packets in which early data of clients began: QUIC's 0-RTT, and TLS records that left before
+    """Packets in which clients' early data began: QUIC's 0-RTT packets, and TLS records sent before
     anything came from the server. Counted upstream; None in capsules older than the field."""
     first_early_us: int | None = None
     """When the first packet with early data reached the link."""
 
 
 class HostLoss(Struct, frozen=True, kw_only=True):
-    """What one host's path lost."""
+    """Packets that one host's path lost."""
 
     address: str
     trials: int
@@ -306,19 +309,19 @@ class QueueReport(Struct, frozen=True, kw_only=True):
 
 
 class Timeline(Struct, frozen=True, kw_only=True):
-    """What one direction carried when, in slots of one length."""
+    """Traffic of one direction over time, in slots of equal length."""
 
     start_us: int
-    """When the first packet came to the link."""
+    """When the first packet reached the link."""
     slot_us: int
-    """Length of a slot: the link makes them wider until few are enough."""
+    """Length of a slot. The link widens slots to keep their number small."""
     slots: tuple[tuple[int, int, int], ...]
     """The slots in which something happened, in order: index, layer 3 bytes that left the link, and
-    packets that its queue dropped, by their arrival."""
+    packets that its queue dropped. Drops count in the slot of the packet's arrival."""
 
 
 class DirectionReport(Counters, frozen=True, kw_only=True):
-    """What one direction of the link did during a visit. Bytes are layer 3."""
+    """Traffic and state of one direction of the link during a visit. Bytes are layer 3."""
 
     packets_in: int
     bytes_in: int
@@ -333,7 +336,8 @@ class DirectionReport(Counters, frozen=True, kw_only=True):
     send_failures: int = 0
     """Packets that the kernel refused to send."""
     send_retries: int = 0
-    """How often the kernel handed a packet back, which the link then sent again or gave up."""
+    """Number of times that the kernel refused a packet which the link then sent again or gave
+    up."""
     lost_before: int | None = None
     """Packets that the kernel dropped in silence between an end and the link, by the counters of
     the link's interfaces; None if unknown, and in older capsules."""
@@ -344,8 +348,8 @@ class DirectionReport(Counters, frozen=True, kw_only=True):
     """Packets that reached the loss stage; None in capsules older than the field."""
     loss_fates: str = ""
     """The fate of each of the first 16,384 packets at the loss stage, in runs by index: ``12+``
-    passed, ``2-`` lost, ``3.`` never got there. Empty without random loss, and for bursts that
-    follow time."""
+    passed, ``2-`` were lost, ``3.`` never reached it. Empty without random loss, and for bursts
+    that follow time."""
     burst_trials: int | None = None
     """Packets that met the bad state of loss in bursts; None without any."""
     burst_lost: int | None = None
@@ -354,8 +358,8 @@ class DirectionReport(Counters, frozen=True, kw_only=True):
     """How long the bad state held; None without loss in bursts, or if the chain steps with
     packets."""
     burst_watched_ms: float | None = None
-    """How long the chain ran, from the link's first packet to the last one that met it; None
-    without loss in bursts, or if the chain steps with packets."""
+    """Time that the chain ran, from the link's first packet to the last packet that reached the
+    loss stage; None without loss in bursts, or if the chain steps with packets."""
     host_loss: tuple[HostLoss, ...] = ()
     queues: tuple[QueueReport, ...] = ()
     """What each queue of a bottleneck with several did: DualPI2's classic and L4S."""
@@ -371,27 +375,27 @@ class DirectionReport(Counters, frozen=True, kw_only=True):
     queue_p99_ms: float | None = None
     queue_max_ms: float
     busy_ms: float
-    """Time the bottleneck was sending back to back, by actual departures."""
+    """Time in ms that the bottleneck was sending back to back, by actual departures."""
     busy_bytes: int
     """Bytes, as the network's accounting counts them, that left during `busy_ms`."""
     line_ms: float | None = None
-    """Time the bottleneck took to carry `line_bytes`, summed over packets, by the link's own
-    schedule; None in capsules older than the field."""
+    """Time in ms that the bottleneck took to carry `line_bytes`, summed over packets, by the link's
+    own schedule; None in capsules older than the field."""
     line_bytes: int = 0
     """Everything that the bottleneck carried, counted like `busy_bytes`."""
     transit_min_ms: float | None
     """Least time any packet actually spent in the link; None if none passed."""
     flight_min_ms: float | None = None
-    """Least time a packet spent in the link, less its wait for the bottleneck and its time on it,
-    by the link's own schedule: the delay, even where the bottleneck is never idle. None in capsules
-    older than the field."""
+    """Least time a packet spent in the link without its wait for the bottleneck and its
+    transmission, by the link's own schedule. So it shows the delay even if the bottleneck is never
+    idle. None in capsules older than the field."""
     lateness_p50_us: float | None
     lateness_p99_us: float | None
     lateness_max_us: float | None
     far_ends: tuple[FarEnd, ...] | None = None
-    """Traffic of each far end; None in capsules older than the field."""
+    """Traffic by address and port at the origin's end; None in capsules older than the field."""
     timeline: Timeline | None = None
-    """None if nothing came, and in older capsules."""
+    """Traffic over time; None if nothing came, and in older capsules."""
 
     @property
     def realised_mbps(self) -> float | None:
@@ -423,7 +427,7 @@ class LinkReport(Struct, frozen=True, kw_only=True):
     down: DirectionReport
     up: DirectionReport
     record_missed: int = 0
-    """Packets for which the link's record had no room."""
+    """Packets missing from the link's record because it was full."""
 
     @property
     def dropped_mtu(self) -> int:
@@ -435,7 +439,7 @@ class LinkReport(Struct, frozen=True, kw_only=True):
 
 
 class HostReport(Struct, frozen=True, kw_only=True):
-    """What the machine did during the visit."""
+    """State and load of the machine during the visit."""
 
     wall_ms: float
     busy_share: float
@@ -466,7 +470,7 @@ class HostReport(Struct, frozen=True, kw_only=True):
     """The longest time that a server thread waited for a CPU, ready to run; None if the kernel did
     not report it."""
     clock_jump_ms: float | None = None
-    """How much further the clock (CLOCK_REALTIME) advanced than time did (CLOCK_MONOTONIC_RAW)."""
+    """Time by which CLOCK_REALTIME advanced more than CLOCK_MONOTONIC_RAW, in ms."""
     precedence: bool | None = None
     """Whether browser and server got a CPU before ordinary processes did, because the machine was
     busy (`dragstrip.testbed.precedence`); None in older evidence."""
@@ -481,26 +485,26 @@ class HostReport(Struct, frozen=True, kw_only=True):
     it."""
     backlog_dropped: int | None = None
     """Packets of the whole machine that its kernel dropped because a CPU's backlog was full. The
-    count covers all programs, so it judges no visit (`DirectionReport.lost_before` does). None in
-    older evidence."""
+    count covers all programs, so no visit is judged by it, but by `DirectionReport.lost_before`.
+    None in older evidence."""
     backlog_squeezed: int | None = None
     """How often the kernel stopped working through a backlog because its time was up; None in older
     evidence."""
 
 
 class Overhead(Struct, frozen=True, kw_only=True):
-    """What a visit costs besides the page load, in ms of wall time."""
+    """Wall time in ms that a visit takes besides the page load."""
 
     prepare_ms: float
-    """Link and origin reset, new browser context, until the navigation is sent."""
+    """Time to reset link and origin and to open a browser context, until the navigation is sent."""
     before_navigation_ms: float
-    """Navigation sent until the browser's timeOrigin."""
+    """Time from sending the navigation to the browser's timeOrigin."""
     settle_ms: float
     """The stated quiet time after loadEventEnd."""
     collect_ms: float
-    """Reading timings and logs, closing context and connections."""
+    """Time to read timings and logs and to close context and connections."""
     content_ms: float | None = None
-    """Part of that: reading bodies back from the browser."""
+    """Part of `collect_ms` for reading bodies back from the browser."""
 
     @property
     def total_ms(self) -> float:
@@ -508,7 +512,7 @@ class Overhead(Struct, frozen=True, kw_only=True):
 
 
 class Visual(Struct, frozen=True, kw_only=True):
-    """What was visible, from the browser's own frames (`dragstrip.visit.frames`)."""
+    """The visible progress of a load, from the browser's own frames (`dragstrip.visit.frames`)."""
 
     frames: int
     """Frames that the browser delivered, including the one before the navigation."""
@@ -526,7 +530,7 @@ class Visual(Struct, frozen=True, kw_only=True):
     not measured."""
 
     def complete_ms(self, share: float) -> float | None:
-        """When the picture first reached this share of 1."""
+        """When the picture first reached this share of its final state."""
         return next((ms for ms, complete in self.progress if complete >= share), None)
 
     @property
@@ -544,7 +548,7 @@ class Visit(Struct, frozen=True, kw_only=True):
     block: str
     """Id of the block, see `dragstrip.model.study.Block`."""
     attempt: int
-    """How often the block had been rerun; 0 the first time."""
+    """Number of times that the block had been rerun; 0 the first time."""
     position: int
     """Place within the shuffled block, from 0."""
     page: str
@@ -558,10 +562,11 @@ class Visit(Struct, frozen=True, kw_only=True):
     """The clock of its times, see `dragstrip.model.clock.Clock`."""
     machine: str = ""
     """Id of the machine that made it, see `dragstrip.results.machine.Machine`; empty if every
-    machine gives the same, and in older capsules."""
+    machine gives the same results, and in older capsules."""
     testbed: str = ""
-    """The start of testbed, servers and browsers that made it: a digest of the machine's boot, a
-    dot, and when it began; empty if every start gives the same, and in older capsules."""
+    """Id of the start of testbed, servers and browsers that made it: a digest of the machine's boot
+    id, a dot, and the time of the start in ms. Empty if every start gives the same results, and in
+    older capsules."""
     beside: int = 0
     """Most blocks that ran in parallel in other testbeds of this host during the visit; 0 if they
     make no difference."""
@@ -584,20 +589,20 @@ class Visit(Struct, frozen=True, kw_only=True):
     lcp_ms: float | None = None
     """The last largest-contentful-paint entry up to the end of the visit."""
     visual: Visual | None = None
-    """None unless the client records frames."""
+    """Visual progress; None unless the client records frames."""
     documents: tuple[str, ...] = ()
-    """URLs of the documents that the tab showed, in order. If the page moved on by itself there are
-    several: the load is the whole journey, its times count from the start of the first, and first
-    byte, paints and load event are the last one's. Empty in older capsules, and of the load
-    generator."""
+    """URLs of the documents that the tab showed, in order. There are several if the page navigated
+    away by itself: then the load covers all of them, times count from the start of the first, and
+    first byte, paints and load event are those of the last. Empty in older capsules, and for the
+    load generator."""
     requests: tuple[Request, ...] = ()
     served: tuple[Served, ...] = ()
     sockets: tuple[Socket, ...] = ()
-    """WebSockets that the browser opened; they are no requests."""
+    """WebSockets that the browser opened. They are not among the requests."""
     served_sockets: tuple[ServedSocket, ...] = ()
     """WebSockets in the server's log."""
     background: tuple[BackgroundReport, ...] = ()
-    """What the network's background loads did."""
+    """Traffic of the network's background loads."""
     known_misses: tuple[str, ...] = ()
     """Addresses (URL without query) that the page requested in its rehearsal but the recording
     lacks. The rehearsal is a load without emulation before the first visit."""
@@ -616,13 +621,16 @@ class Visit(Struct, frozen=True, kw_only=True):
     issuers: Mapping[str, str] = {}
     """Each issuer of a certificate that the browser accepted, with the first URL it vouched for;
     empty if the browser does not report it."""
+    cpu_slowdown: float | None = None
+    """How many times longer a fixed script took in the page after its load than it does without the
+    client's slow-down; None if the client is not slowed down, or nothing measured it."""
     browser: str = ""
-    """What loaded the page, with version and start mode, as the running browser reports it; empty
+    """Name, version and start mode of the browser that loaded the page, as it reports them; empty
     in capsules older than this field."""
     fast_open: tuple[FastOpen, ...] = ()
     """The result of TCP Fast Open on each connection; empty if the client has none."""
     graph: str = ""
-    """The page's graph that the load generator followed, digest and source; empty for a browser,
+    """Digest and source of the page's graph that the load generator followed; empty for a browser,
     which parses the page itself."""
     proxies: tuple[str, ...] = ()
     """Variables of the browser's environment that name a proxy."""
@@ -679,9 +687,9 @@ class Visit(Struct, frozen=True, kw_only=True):
 
     @property
     def beside_ids(self) -> frozenset[int]:
-        """Connections that a WebSocket and no request needed: they carried it; or they go to its
-        host and speak what no request did. Firefox asks by HTTP/2 first whether that has
-        WebSockets."""
+        """Connections that only WebSockets needed. Either they carried one, or they lead to its
+        host over a protocol that no request used: Firefox first opens an HTTP/2 connection to ask
+        whether the host supports WebSockets there."""
         sockets = {s.connection for s in self.served_sockets}
         hosts = {s.host for s in self.served_sockets}
         spoken = {s.protocol for s in self.served}
@@ -690,11 +698,12 @@ class Visit(Struct, frozen=True, kw_only=True):
 
 
 OF_BROWSERS = "netlog"
-"""A capsule's folder of what belongs to a whole browser, complete when the browser ends."""
+"""The folder in a capsule for files of a whole browser, which are complete when the browser
+ends."""
 
 
 def file_name(block: str, stack: str, attempt: int) -> str:
-    """See `Visit.file_name`."""
+    """The stem of a visit's file names, see `Visit.file_name`."""
     return _id(block, stack, attempt).replace("/", "_").replace("|", "-")
 
 
@@ -706,4 +715,4 @@ BlockVisits = Mapping[str, Visit]
 """The visits of one block by stack."""
 
 StopRule = Callable[[Sequence[BlockVisits]], bool]
-"""Whether a cell stops with these valid blocks, ordered by index."""
+"""Decides from a cell's valid blocks, ordered by index, whether the cell stops."""

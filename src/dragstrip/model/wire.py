@@ -1,7 +1,7 @@
-"""What the wire carried in a visit, from its packets (`dragstrip.results.dissect`).
+"""Traffic of a visit, dissected from its packets (`dragstrip.results.dissect`).
 
-All `*_ms` count from the navigation's start. Bytes are layer 3. "At the origin" a packet down is
-when it came to the link, a packet up when it left it.
+All `*_ms` count from the navigation's start. Bytes are layer 3. Times are those at the origin: a
+packet down counts when it reached the link, a packet up when it left the link.
 """
 
 from msgspec import Struct
@@ -10,18 +10,19 @@ from dragstrip.model.stack import Protocol
 
 
 class FirstFlight(Struct, frozen=True, kw_only=True):
-    """What the origin sent between the first request's arrival and the answer's first
-    acknowledgement: one congestion window, before anything was known of the network."""
+    """Packets that the origin sent between the first request's arrival and the first
+    acknowledgement of the answer: one congestion window, sent before the origin knew the
+    network."""
 
     packets: int
     bytes: int
     start_ms: float
     duration_ms: float
-    """First to last packet."""
+    """Time from the first to the last packet."""
     acknowledged_ms: float
-    """When the first acknowledgement reached the origin, after `start_ms`; one round trip."""
+    """Time from `start_ms` to the first acknowledgement's arrival at the origin: one round trip."""
     gaps_ms: tuple[float, ...]
-    """Gaps between one packet and the next."""
+    """Times between consecutive packets."""
     paced: bool
     """Whether the flight, without its longest gap, took more than a tenth of the round trip."""
 
@@ -32,12 +33,12 @@ class Flow(Struct, frozen=True, kw_only=True):
     id: str
     """`tcp-N` or `udp-N`, with the number tshark gives it (`tcp.stream`, `udp.stream`)."""
     protocol: Protocol | None
-    """None if the packets carry none of the three."""
+    """Protocol of the flow; None if it is not HTTP/1.1, HTTP/2 or HTTP/3."""
     host: str | None
     """The name the client asked for (SNI)."""
     client: str
     server: str
-    """Address and port."""
+    """Address and port of the server."""
     start_ms: float
     end_ms: float
     packets_up: int
@@ -50,7 +51,7 @@ class Flow(Struct, frozen=True, kw_only=True):
     """Segments that repeat what was sent before; None over QUIC, which never repeats a packet."""
     requests: int
     first_request_ms: float | None
-    """When the first request came to the link."""
+    """When the first request reached the link."""
     packets_before_request: int | None
     """Packets of both directions before the first request: the handshake."""
     first_flight: FirstFlight | None
@@ -62,14 +63,14 @@ class Dissection(Struct, frozen=True, kw_only=True):
     visit: str
     flows: tuple[Flow, ...]
     connections_per_host: dict[str, int]
-    """Connections by the name the client asked for; flows without a name are left out."""
+    """Number of connections by the name the client asked for; flows without a name are left out."""
     byte_share: dict[str, float]
-    """Share of bytes by protocol, or by transport where there is none of the three."""
+    """Share of bytes by protocol, or by transport for flows without a known protocol."""
     packet_share: dict[str, float]
     missed_packets: int
-    """Packets the capture had no room for."""
+    """Packets missing from the capture because it was full."""
     tool: str
-    """What read the packets."""
+    """Name and version of the program that dissected the packets."""
 
     @property
     def requests(self) -> int:

@@ -1,4 +1,5 @@
-"""A page in another content coding, as a server sends it that codes bodies itself."""
+"""Makes a copy of a page in another content coding, as a server that encodes bodies itself sends
+it."""
 
 import functools
 import zipfile
@@ -20,10 +21,11 @@ from dragstrip.pages.graph.store import learned_graph, with_graph
 
 
 def coded(page: Page, compress: str, folder: Path) -> Page:
-    """The page with bodies coded as `Stack.compress` says; the page itself if that is empty.
+    """The page with bodies in the coding `compress`, a value of `Stack.compress`; the page itself
+    if that is empty.
 
-    A page file is made in `folder`, once. The same page and coding give the same bytes. Raises
-    `PageError`, and `ValueError` for an unknown coding.
+    The new page file is kept in `folder` and made only once. The same page and coding give the same
+    bytes. Raises `PageError`, and `ValueError` for an unknown coding.
     """
     if not compress or page.live:
         return page
@@ -51,7 +53,7 @@ def _change(
 def _entry(
     entry: har.Entry, coding: Coding, archive: zipfile.ZipFile, bodies: dict[str, bytes]
 ) -> har.Entry:
-    """The entry in that coding; its coded body joins `bodies`."""
+    """The entry with its body in that coding, which is added to `bodies`."""
     response = entry.response
     mime = response.content.mime_type.partition(";")[0].strip().lower()
     secure = urlsplit(entry.request.url).scheme == "https"

@@ -1,7 +1,7 @@
 """Pages that are known by name: the papers' grids, stand-ins for the papers' sites, and recordings.
 
-A stand-in has the shape that the paper gives for its page; its content is made up, and its source
-says so. Each set names the choices that its paper leaves open.
+A stand-in has the numbers of objects, bytes and hosts that the paper gives for its page. Its
+content is made up, and its `source` says so. Each set lists the choices that its paper leaves open.
 """
 
 import random
@@ -25,13 +25,13 @@ class Known(Struct, frozen=True, kw_only=True):
     """``set/page``, as PAGE on the command line and in studies."""
     kind: Literal["synthetic", "stand-in"]
     objects: int
-    """Number of objects: without the document of a synthetic page, with everything of a
-    stand-in."""
+    """Number of objects. For a synthetic page the document does not count, for a stand-in it
+    does."""
     size: int
-    """Bytes of all bodies; for a synthetic page those of its objects."""
+    """Total bytes of the bodies that count in `objects`."""
     hosts: int
     spec: str = ""
-    """What `synth` makes it of."""
+    """Specification of a synthetic page, see `synth`."""
     source: str
 
 
@@ -49,7 +49,7 @@ class _Set(Struct, forbid_unknown_fields=True, kw_only=True):
 
 @cache
 def known() -> Mapping[str, Known]:
-    """Name to page, from corpus.toml."""
+    """Pages by name, from corpus.toml."""
     text = resources.files("dragstrip.pages").joinpath("corpus.toml").read_bytes()
     sets = msgspec.toml.decode(text, type=dict[str, _Set])
     found = [page for name, pages in sets.items() for page in _pages(name, pages)]
@@ -85,7 +85,7 @@ def _pages(name: str, pages: _Set) -> list[Known]:
 
 
 def recording(page: Known) -> Recording:
-    """Make it. Equal bytes every time, given the same Pillow."""
+    """Make the page. The bytes are the same each time with the same version of Pillow."""
     name = page.name.replace("/", "-")
     if page.kind == "synthetic":
         made = synth(page.spec)

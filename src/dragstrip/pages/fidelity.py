@@ -1,4 +1,4 @@
-"""How much of a recording a replayed visit showed: requests, bytes, hosts, order."""
+"""Compares a replayed visit with its recording: requests, bytes, hosts, order."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,24 +10,26 @@ from dragstrip.model.visit import Request
 
 
 class Fidelity(Struct, frozen=True, kw_only=True):
-    """A visit beside the recording of its page. Shares are 0..1."""
+    """How much of a page's recording a visit requested. Shares are 0..1."""
 
     recorded: int
-    """Requests of the recording."""
+    """Number of requests in the recording."""
     asked: int
-    """Recorded requests that were made again (method and URL; repeats count each)."""
+    """Number of recorded requests that the visit made again (by method and URL; repeats count
+    each)."""
     missed: tuple[str, ...]
-    """URLs of the recording that were not asked for."""
+    """URLs of the recording that the visit did not request."""
     invented: tuple[str, ...]
-    """URLs that the visit asked for and the recording lacks."""
+    """URLs that the visit requested and the recording lacks."""
     hosts: int
     hosts_asked: int
     body_bytes: int
     """Bytes of all recorded bodies on the wire."""
     received_bytes: int
-    """Bytes of the bodies that were asked for, as recorded."""
+    """Bytes of the recorded bodies of objects that the visit requested."""
     order_tau: float | None
-    """Kendall's tau-b between the recorded order of requests and the visit's; None below two."""
+    """Kendall's tau-b between the recorded order of requests and the visit's; None with fewer than
+    two requests."""
 
     @property
     def asked_share(self) -> float:
@@ -41,7 +43,8 @@ class Fidelity(Struct, frozen=True, kw_only=True):
 def fidelity(page: Page, requests: Sequence[Request]) -> Fidelity:
     """Score the requests of a visit, in any order, against the page's recording.
 
-    A request counts once an answer arrived (or began to). CORS preflights are not counted.
+    A request counts if at least the beginning of its answer arrived. CORS preflights are not
+    counted.
     """
     made = sorted((r for r in requests if r.method != "OPTIONS"), key=lambda r: r.start_ms)
     left: dict[tuple[str, str], list[int]] = {}

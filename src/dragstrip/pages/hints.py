@@ -1,4 +1,5 @@
-"""What an answer with status 103 (Early Hints, RFC 8297) may name before a page's document."""
+"""Links that an answer with status 103 (Early Hints, RFC 8297) may name before a page's
+document."""
 
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -12,14 +13,14 @@ from dragstrip.pages.format.archive import HAR_MEMBER
 from dragstrip.pages.graph.store import graph_of
 
 _BLOCKING = {("Stylesheet", "VeryHigh"): "style", ("Script", "High"): "script"}
-"""Destination by kind and priority of what holds up rendering, as Chromium has them."""
+"""Preload destination of resources that block rendering, by Chromium's kind and priority."""
 
 
 def early_hints(page: Page, named: EarlyHints) -> Mapping[str, tuple[str, ...]]:
     """The `link` values to send, by URL of the document; empty if there are none.
 
-    Only the visit's own document has any: browsers ignore those of frames. What was recorded of a
-    103 answer is sent again, in place of what the final answer's headers name.
+    Only the visit's own document has hints: browsers ignore those of frames. A recorded 103 answer
+    is sent again; without one, the links in the final answer's headers are used.
     """
     if named == "none" or page.live:
         return {}

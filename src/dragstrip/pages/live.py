@@ -1,5 +1,4 @@
-"""A page that is not recorded: a site as it is served today, from wherever the caller can reach
-it."""
+"""A page that is not recorded: a site loaded live, from wherever the caller can reach it."""
 
 import hashlib
 from pathlib import Path

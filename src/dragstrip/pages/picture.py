@@ -1,4 +1,4 @@
-"""How far two pictures of a page are apart."""
+"""Measures the difference between two pictures of a page."""
 
 import io
 
@@ -8,8 +8,8 @@ from PIL import Image
 from scipy.ndimage import gaussian_filter
 
 SCALE = 4
-"""Factor by which both pictures are shrunk first. What remains is what a person sees at arm's
-length; glyph edges that anti-aliasing moved are gone."""
+"""Factor by which both pictures are reduced first. What remains is about what a person sees at
+arm's length. Differences of anti-aliasing at glyph edges disappear."""
 CHANGED = 16
 """A pixel differs if any of its channels differs by more than this, of 255."""
 _SIGMA = 1.5
@@ -23,7 +23,7 @@ class Distance(Struct, frozen=True, kw_only=True):
 
 
 def distance(a: bytes, b: bytes) -> Distance:
-    """The distance of two PNGs. If their sizes differ, the missing parts count as white."""
+    """The difference of two PNGs. If their sizes differ, the missing parts count as white."""
     one, other = Image.open(io.BytesIO(a)), Image.open(io.BytesIO(b))
     size = max(one.width, other.width), max(one.height, other.height)
     left, right = _shrunk(one, size), _shrunk(other, size)

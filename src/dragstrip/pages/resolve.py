@@ -1,4 +1,4 @@
-"""PAGE, as it is given on the command line and in studies, becomes a page."""
+"""Turns PAGE, an argument of the command line and of studies, into a page."""
 
 import functools
 import hashlib
@@ -31,7 +31,7 @@ def _demo() -> Recording:
 def expand(page: str) -> list[str]:
     """The corpus pages of a set (``wolsing2019``) or a pattern (``cook2017/complex-*``).
 
-    Anything else is returned unchanged.
+    Any other text is returned unchanged.
     """
     if _exists(page):
         return [page]
@@ -42,9 +42,9 @@ def expand(page: str) -> list[str]:
 def resolve(page: str, cache: Path) -> Page:
     """The page that `page` names: a file, a name of the corpus, ``demo`` or ``synth:64x10KB``.
 
-    ``FILE#2`` is the second page of a HAR with many; an id or a title will do as well. What has to
-    be made first is kept in the folder `cache` under a key of its input and of the code that makes
-    it, so the second time it is only loaded. Raises `PageError`.
+    ``FILE#2`` is the second page of a recording; an id or a title may stand for the number. A page
+    that has to be made is kept in the folder `cache`, under a key of its input and of the code that
+    makes it. So it is only loaded the next time. Raises `PageError`.
     """
     if page == "demo":
         return _cached(cache, named(page), b"", _demo)
@@ -63,7 +63,7 @@ def resolve(page: str, cache: Path) -> Page:
 
 
 def named(page: str) -> str:
-    """What the page that `page` names is called, without making it. Raises `PageError`."""
+    """The name of the page that `page` stands for, without making it. Raises `PageError`."""
     if page == "demo" or page.startswith("synth:") or page in corpus.known():
         return page.replace("/", "-").replace(":", "-")
     path, part = split(page)
@@ -74,12 +74,12 @@ def named(page: str) -> str:
 
 
 def _is_page(page: str, path: Path) -> bool:
-    """Whether it needs no importing."""
+    """Whether it is a page file, which needs no import."""
     return page.lower().endswith(SUFFIX) and is_page_file(path)
 
 
 def import_page(path: Path, out: Path, wish: Wish | None = None) -> Page:
-    """Import the recording `path` into the page file `out`; a page file is copied. Raises
+    """Import the recording `path` into the page file `out`. A page file is only copied. Raises
     `PageError`."""
     wish = wish or Wish()
     parse_done(wish.done)
@@ -101,7 +101,7 @@ def _thinking(recording: Recording, think_ms: float) -> Recording:
 
 
 def page_name(path: Path) -> str:
-    """What the page in a recording is called by default. Raises `PageError`."""
+    """The default name of the page in a recording. Raises `PageError`."""
     return importer(path)[0]
 
 
@@ -135,7 +135,8 @@ def _cached(cache: Path, name: str, content: bytes, make: Callable[[], Recording
 
 @functools.cache
 def _code() -> bytes:
-    """A digest of this package, so that a cache never outlives the code that filled it."""
+    """A digest of this package. It is part of cache keys, so that pages made by other code are not
+    used."""
     digest = hashlib.sha256()
     for file in sorted(Path(__file__).parent.rglob("*")):
         if file.is_file() and "__pycache__" not in file.parts:
@@ -144,7 +145,7 @@ def _code() -> bytes:
 
 
 def _content(path: Path) -> bytes:
-    """A digest of all that an importer reads."""
+    """A digest of all files that an importer reads."""
     digest = hashlib.sha256()
     for file in files_of(path):
         digest.update(os.fsencode(file) + b"\0")

@@ -1,4 +1,4 @@
-"""What `dragstrip page show` prints: a page counted by host, type and status."""
+"""Counts a page by host, type and status, for `dragstrip page show`."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -11,7 +11,8 @@ from dragstrip.model.page import Page, Resource
 
 
 class PageShare(Struct, frozen=True):
-    """A part of the page. `wire_bytes` are bodies with their content encoding, no headers."""
+    """A part of the page. `wire_bytes` counts bodies with their content encoding, without
+    headers."""
 
     name: str
     objects: int
@@ -31,7 +32,7 @@ class PageSummary(Struct, frozen=True, kw_only=True):
     addresses: str
     """Sentence on the number of the hosts' addresses and on their certificates."""
     types: tuple[PageShare, ...]
-    """Media types, most bytes first; ``none`` where an answer had no type."""
+    """Media types, most bytes first; ``none`` stands for answers without a type."""
     statuses: tuple[PageShare, ...]
     """Status codes, ascending."""
     sockets: int
@@ -59,7 +60,8 @@ def summarise(page: Page) -> PageSummary:
 
 
 def _certificates(page: Page) -> str:
-    """How certificates of hosts at one address are known, if there are any."""
+    """A sentence on how the certificates of hosts at one address are known; empty if there are no
+    such hosts."""
     shared = {h for s in servers(page, "recorded") if len(s.hosts) > 1 for h in s.hosts}
     untold = shared - set(page.certificates)
     if not shared:

@@ -1,4 +1,4 @@
-"""Whether a page says how long its servers thought."""
+"""Checks that a page has think times of its servers."""
 
 import zipfile
 from collections.abc import Iterable
@@ -10,8 +10,8 @@ from dragstrip.pages.format.recording import PageError
 
 
 def check_think_times(pages: Iterable[Page]) -> None:
-    """Checks that pages have think times. Raises `PageError` for a page with no time above 0: its
-    servers would answer at once, which a study with think times does not ask for."""
+    """Raise `PageError` for a page without a think time above 0. Its servers would answer at once,
+    which is not what a study with think times wants."""
     for page in pages:
         if not page.live and not _has_think_times(page):
             raise PageError(

@@ -1,4 +1,4 @@
-"""Who asked for what: the initiator tree of a page, and how deep its dependencies go."""
+"""The initiator tree of a page: which resource caused which, and how deep its dependencies go."""
 
 from collections.abc import Iterator
 
@@ -13,14 +13,15 @@ class TreeResource(Struct, kw_only=True):
     resource: Resource
     children: list["TreeResource"] = []
     depth: int = 0
-    """Steps from a resource without a cause; the document has 0."""
+    """Number of steps from a resource without an initiator; 0 for the document."""
 
 
 def initiator_tree(page: Page) -> list[TreeResource]:
     """The roots: resources without a recorded initiator, the document first.
 
-    An initiator must have been asked for earlier, so there are no cycles. A URL that was fetched
-    several times caused what follows it by its latest fetch. Redirects hang on what redirected.
+    An initiator must have been requested earlier, so there are no cycles. If a URL was fetched
+    several times, the latest fetch before a resource counts as its initiator. The target of a
+    redirect is a child of the redirect.
     """
     roots: list[TreeResource] = []
     latest: dict[str, TreeResource] = {}
@@ -46,6 +47,6 @@ def walk(roots: list[TreeResource]) -> Iterator[TreeResource]:
 
 
 def depths(roots: list[TreeResource]) -> list[int]:
-    """How many resources lie at each depth, from 0."""
+    """Number of resources at each depth, from 0."""
     found = [node.depth for node in walk(roots)]
     return [found.count(depth) for depth in range(max(found, default=-1) + 1)]

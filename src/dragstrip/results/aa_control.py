@@ -1,10 +1,10 @@
 """The A/A control of a machine: short visits of one stack under two names, before its first block.
 
-Both names are the same stack, so any difference that chance does not explain is the machine's: it
-holds answers of one side, or something on it does. Each round is judged by itself. A machine passes
-with the first round that shows no difference, and is refused with the second that shows one to the
-same side. By chance alone that is about one machine in 20,000: a 99 % interval misses 1 in one
-round of a hundred, and the next on the same side in one of two hundred.
+Both names are the same stack, so the machine causes any difference that chance does not explain:
+something on it delays the answers of one name. Each round is judged by itself. A machine passes
+with the first round that shows no difference. It is refused with the second round that shows one in
+the same direction. By chance this happens to about one machine in 20,000: a 99 % interval misses 1
+in one round of a hundred, and again in the same direction in one of two hundred.
 """
 
 from collections import Counter
@@ -16,11 +16,11 @@ from msgspec import Struct, structs
 from dragstrip.stats.block_ratio import BlockRatio, block_ratio
 
 BLOCKS = 8
-"""Blocks of a round; the fewest for a 99 % interval. Each is one visit of both names."""
+"""Blocks of a round: the fewest for a 99 % interval. Each block has one visit under both names."""
 ROUNDS = 3
 _LEVEL = 0.99
 _AGAIN = 2
-"""Rounds that show the same difference before the machine is refused."""
+"""Number of rounds that must show the same difference for the machine to be refused."""
 
 
 class Round(Struct, frozen=True, kw_only=True):
@@ -33,7 +33,7 @@ class Round(Struct, frozen=True, kw_only=True):
     visits: int
     """Visits, including those of invalid blocks."""
     invalid: Mapping[str, int] = {}
-    """Invalid visits by reason."""
+    """Number of invalid visits by reason."""
     took_s: float
 
     @property
@@ -42,7 +42,7 @@ class Round(Struct, frozen=True, kw_only=True):
 
     @property
     def ratio(self) -> float:
-        """b / a, the median."""
+        """The median of b / a."""
         return self._compared.value
 
     @property
@@ -52,7 +52,7 @@ class Round(Struct, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> int:
-        """1 if the other name is shown to be slower, -1 faster, 0 neither."""
+        """1 if the other name is shown to be slower, -1 if faster, 0 if neither."""
         found = self.interval
         return (found[0] > 1) - (found[1] < 1) if found else 0
 
@@ -74,7 +74,7 @@ class AAControl(Struct, frozen=True, kw_only=True):
 
     @property
     def refusal(self) -> str:
-        """Why the machine makes no visits; empty if it passed or needs another round."""
+        """Why the machine may make no visits; empty if it passed or needs another round."""
         last = self.rounds[-1]
         if last.mostly_invalid:
             return f"its A/A control is mostly invalid: {self._reasons()}"
@@ -90,12 +90,13 @@ class AAControl(Struct, frozen=True, kw_only=True):
         return ""
 
     def after(self, earlier: "AAControl | None") -> "AAControl":
-        """The control with the rounds that were made before these."""
+        """The control with the rounds of `earlier` before its own."""
         before = earlier.rounds if earlier else ()
         return structs.replace(self, rounds=(*before, *self.rounds))
 
     def words(self) -> str:
-        """``h2 under two names: 0.997 (0.981 to 1.012), 8 blocks, 16 visits in 14 s``."""
+        """The result in words: ``h2 under two names: 0.997 (0.981 to 1.012), 8 blocks, 16 visits in
+        14 s``."""
         last = self.rounds[-1]
         visits = sum(one.visits for one in self.rounds)
         took = sum(one.took_s for one in self.rounds)

@@ -1,4 +1,4 @@
-"""What a capsule keeps of a visit beside its tables, and under which name."""
+"""The files that a capsule keeps of a visit besides its tables, and their names."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,7 +34,8 @@ class Artefact(Struct, frozen=True):
 
 
 def frames_file(capsule: Path, visit: Visit) -> Path:
-    """See `dragstrip.visit.frames.write_frames`; absent where frames were not looked at."""
+    """File with the visit's frames, see `dragstrip.visit.frames.write_frames`. It does not exist if
+    no frames were recorded."""
     return capsule / "frames" / f"{visit.file_name}.zip"
 
 

@@ -1,7 +1,7 @@
 """Do some stacks have more invalid visits than others?
 
-Invalid visits are repeated, so a reason that affects one stack more often selects which of its
-visits count, and biases its comparisons.
+Invalid visits are repeated. If a reason affects one stack more often, it selects which visits of
+that stack count, and biases the comparison.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ EVERYWHERE = "all cells"
 
 
 class JudgedVisit(Protocol):
-    """A visit, or the parts of one that a table keeps."""
+    """A visit, or the fields of a visit that a table has."""
 
     @property
     def block(self) -> str: ...
@@ -29,7 +29,7 @@ class JudgedVisit(Protocol):
 
 
 class Rate(Struct, frozen=True, kw_only=True):
-    """Invalid visits of a stack, attempts that were made again included."""
+    """Numbers of invalid visits and of all visits of a stack, including those of rerun attempts."""
 
     stack: str
     invalid: int
@@ -40,11 +40,11 @@ class Bias(Struct, frozen=True, kw_only=True):
     """Invalid rates of the stacks on one cell, or on all of them together."""
 
     cell: str
-    """``page|network``, for repeat visits with their mode; or `EVERYWHERE`."""
+    """The cell as ``page|network``, with the connection mode for repeat visits; or `EVERYWHERE`."""
     rates: tuple[Rate, ...]
     p: float
-    """Probability that they differ only by chance (Fisher's exact test), adjusted for the number of
-    cells; of all cells together without adjustment."""
+    """Probability that the rates differ only by chance (Fisher's exact test). It is adjusted for
+    the number of cells, but not in the row of all cells together."""
 
     @property
     def shown(self) -> bool:
@@ -60,9 +60,9 @@ def bias(visits: Iterable[JudgedVisit], stacks: Sequence[str]) -> list[Bias]:
     """One row per cell with an invalid visit, in the order the cells began. If there are several
     cells, a row for all of them comes first.
 
-    Holm's correction is over the cells with an invalid visit, because the others cannot be biased.
-    The row of all cells is a separate test: corrected with fifty cells, a gap of six points over
-    474 visits would not show.
+    Holm's correction covers the cells with an invalid visit, because the others cannot be biased.
+    The row of all cells is a separate test: if it were corrected together with fifty cells, a
+    difference of six percentage points over 474 visits would not show.
     """
     by_cell: dict[str, InvalidCounts] = {}
     for visit in visits:
@@ -73,7 +73,8 @@ def bias(visits: Iterable[JudgedVisit], stacks: Sequence[str]) -> list[Bias]:
 
 
 def bias_of_table(table: pl.LazyFrame, stacks: Sequence[str] | None = None) -> list[Bias]:
-    """The rows of `bias` for `table`, which is visits.parquet; all its stacks if None are named."""
+    """The rows of `bias` for `table`, which is visits.parquet. `stacks` None means all stacks in
+    the table."""
     cell = pl.col("block").str.replace(r"\|[^|]*$", "").alias("cell")
     counted = table.group_by(cell, "stack").agg(
         pl.col("row").min(), (~pl.col("valid")).sum().alias("invalid"), pl.len().alias("made")

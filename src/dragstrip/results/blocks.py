@@ -1,4 +1,4 @@
-"""Which blocks count: the one place that turns a journal into paired observations."""
+"""Decides which blocks count. Only this module turns a journal into paired observations."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
@@ -19,11 +19,12 @@ class Observation(Struct, frozen=True):
 
     value_ms: float
     censored: bool = False
-    """The event had not happened when the visit ended; `value_ms` is the client's limit."""
+    """Whether the visit ended before the event happened. Then `value_ms` is the client's time
+    limit."""
 
 
 class Trial(Struct, frozen=True, kw_only=True):
-    """The last attempt at a block: one visit for each asked stack that got that far."""
+    """The last attempt at a block, with one visit of each compared stack that was visited."""
 
     block: str
     page: str
@@ -32,8 +33,8 @@ class Trial(Struct, frozen=True, kw_only=True):
     attempt: int
     visits: Mapping[str, Visit]
     counts: bool
-    """Whether the block counts: every asked stack was visited and every visit, also of other
-    stacks, is valid. Only such blocks enter the statistics."""
+    """Whether the block counts: every compared stack was visited, and every visit, including those
+    of other stacks, is valid. Only such blocks enter the statistics."""
 
 
 def trials(visits: Iterable[Visit], stacks: Sequence[str]) -> list[Trial]:
@@ -70,9 +71,9 @@ def cells(found: Iterable[Trial]) -> dict[CellKey, list[Trial]]:
 def observe(visit: Visit, metric: BlockMetric, limit_ms: float) -> Observation | None:
     """The metric of a valid visit; None if the browser reported none although the page loaded.
 
-    A load that is incomplete, failed or timed out has no page load time, whatever the browser says,
-    and no other metric that needs the whole page. These are censored at the client's limit, and so
-    is every earlier event it never reached.
+    If a load is incomplete, failed or timed out, its page load time is censored at the client's
+    limit, whatever the browser reports. So are other metrics that need the whole page, and events
+    that it did not reach.
     """
     value = getattr(visit, metric)
     if value is not None and (visit.outcome == "loaded" or metric in EARLY):

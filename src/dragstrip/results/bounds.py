@@ -1,10 +1,10 @@
-"""What a ratio could be if the visits that do not count were known.
+"""Bounds of a ratio for all possible results of the visits that do not count.
 
-Invalid visits are made again, and the visits that survive are a choice. Where invalid visits affect
-stacks unequally, or most visits of a stack, the ratio of the survivors says little. Where an
-attempt lacks a valid visit of either stack, the bound fills in the worst rank, once for the one
-stack and once for the other. The truth lies between as long as fewer than half of the attempts lack
-one.
+Invalid visits are repeated, so the visits that count are a selection. If invalid visits affect
+stacks unequally, or most visits of a stack, the ratio of the others says little. The bounds replace
+each attempt without a valid visit of either stack by the worst rank, first for one stack and then
+for the other. The truth lies between the bounds as long as fewer than half of the attempts are
+missing.
 
 Source: Lachin, Controlled Clinical Trials 20 (1999), 408-422 (worst ranks); Horowitz and Manski,
 "Nonparametric analysis of randomized experiments with missing covariate and outcome data", JASA 95
@@ -21,30 +21,32 @@ from dragstrip.results.observed import Observed
 from dragstrip.stats.block_ratio import BlockRatio, log_ratios
 
 MOSTLY = 1 / 2
-"""Share of a stack's visits from which on invalid ones are too many to go without a bound."""
+"""If at least this share of a stack's visits is invalid, its ratios get bounds."""
 
 
 class Bound(Struct, frozen=True):
-    """Bounds of b / a, with 95 % confidence."""
+    """Bounds of b / a, at 95 % confidence."""
 
     low: float
     high: float
-    """Zero and infinity where the data exclude nothing."""
+    """Upper bound; `low` is the lower one. They are infinity and zero if the data exclude
+    nothing."""
     missing: int
-    """Attempts at blocks without a valid visit of either stack."""
+    """Number of attempts at blocks that lack a valid visit of either stack."""
     attempts: int
 
 
 class FilledRatio(Struct, frozen=True):
-    """The ratio b / a over all attempts, with missing ones filled with the worst rank of either
-    side."""
+    """The ratio b / a over all attempts. Missing ones are replaced by the worst rank of either
+    side, whichever is less favourable."""
 
     least: BlockRatio
     most: BlockRatio
     missing: int
 
     def p_above(self, ratio: float) -> float:
-        """The p of `BlockRatio.p_above`, whatever the missing visits were."""
+        """The p value of `BlockRatio.p_above` in the least favourable case for the missing
+        visits."""
         return self.least.p_above(ratio)
 
     def p_below(self, ratio: float) -> float:
@@ -57,15 +59,15 @@ class FilledRatio(Struct, frozen=True):
 
 
 def filled(logs: Sequence[float], missing: int) -> FilledRatio:
-    """`logs` are ln(b / a) of the attempts that are known."""
+    """The filled ratio. `logs` are ln(b / a) of the known attempts."""
     known = sorted(logs)
     least = BlockRatio((*[-math.inf] * missing, *known))
     return FilledRatio(least, BlockRatio((*known, *[math.inf] * missing)), missing)
 
 
 def bound(cell: Observed, a: str, b: str, metric: str) -> Bound | None:
-    """The bound of b / a; None if it is not needed, because invalid visits are few and affect all
-    stacks alike."""
+    """The bound of b / a; None if it is not needed, because few visits are invalid and all stacks
+    are affected alike."""
     if not in_doubt(cell, a, b):
         return None
     logs = list(_logs(cell, a, b, metric))
@@ -74,7 +76,7 @@ def bound(cell: Observed, a: str, b: str, metric: str) -> Bound | None:
 
 
 def in_doubt(cell: Observed, *stacks: str) -> bool:
-    """Whether invalid visits affect stacks unequally, or many visits of one of these."""
+    """Whether invalid visits affect stacks unequally, or many visits of one of these `stacks`."""
     return cell.biased or any(_invalid_share(cell, stack) >= MOSTLY for stack in stacks)
 
 
@@ -88,8 +90,8 @@ def _invalid_share(cell: Observed, stack: str) -> float:
 
 
 def _logs(cell: Observed, a: str, b: str, metric: str) -> Iterator[float | None]:
-    """ln(b / a) of the first attempt at each block whose two visits are valid, and None for each
-    attempt before it that lacks one."""
+    """Yields ln(b / a) of each block's first attempt in which both visits are valid, and None for
+    each attempt before it."""
     rows = cell.visits.filter(pl.col("stack").is_in([a, b])).sort("block", "attempt")
     for _, block in rows.group_by("block", maintain_order=True):
         for _, made in block.group_by("attempt", maintain_order=True):

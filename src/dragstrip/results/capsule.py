@@ -44,9 +44,10 @@ class Capsule:
 
     @classmethod
     def create(cls, path: Path, manifest: Manifest) -> Self:
-        """Opens `path` for writing: a new capsule, or an existing one of the same study.
+        """Open `path` for writing: a new capsule, or an existing one of the same study.
 
-        Raises `CapsuleError` if the folder holds another study, something else, or a running one.
+        Raises `CapsuleError` if the folder holds another study or other files, or if another
+        process writes it.
         """
         path.mkdir(parents=True, exist_ok=True)
         if not (path / MANIFEST).exists() and {p.name for p in path.iterdir()} - {JOURNAL}:
@@ -65,56 +66,56 @@ class Capsule:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Opens `path` to read it, also while another process writes.
+        """Open `path` for reading, which works even while another process writes.
 
         Raises `CapsuleError` if there is no capsule or its manifest cannot be read.
         """
         return cls(path, _read_manifest(path))
 
     def append(self, visit: Visit, *, sync: bool = True) -> None:
-        """Saves a visit; returns when it is safely on disk. See `Journal.append`."""
+        """Save a visit; returns when it is safely on disk. See `Journal.append`."""
         if self._journal is None:
             raise CapsuleError(f"{self.path}: opened for reading; use Capsule.create to add visits")
         self._journal.append(visit, sync=sync)
 
     def visits(self) -> Iterator[Visit]:
-        """Every visit recorded so far, attempts included, in the order they were made, with every
-        reason against it by the rules of today.
+        """Every visit so far, of all attempts, in the order they were made, with all reasons
+        against it by today's rules.
 
-        The journal is read twice, so that no more than a visit is held at once.
+        The journal is read twice, so that only one visit is in memory at a time.
         """
         return with_reasons(self._alone(), in_study(self.manifest.study, self._alone()))
 
     def made(self) -> Iterator[Visit]:
-        """Every visit recorded so far, for a schedule: without the reasons that only all visits of
-        a network together give, because making a block again would not change them."""
+        """Every visit so far, for a schedule. It lacks reasons that follow only from all visits of
+        a network together, because a rerun of a block would not remove them."""
         return with_reasons(self._alone(), in_blocks(self.manifest.study, self._alone()))
 
     def as_made(self) -> Iterator[Visit]:
-        """The journal's visits with the reasons that each gave against itself by the rules under
-        which it was made."""
+        """The journal's visits with the reasons from their own evidence, by the rules under which
+        they were made."""
         journal = self.path / JOURNAL
         return read(journal) if journal.exists() else iter(())
 
     def _alone(self) -> Iterator[Visit]:
-        """The visits with what each gives against itself by today's rules."""
+        """The visits with the reasons from their own evidence, by today's rules."""
         if self.manifest.rules == {rules.VERSION}:
             yield from self.as_made()
             return
         yield from map(Judge(self.manifest.study).in_turn, self.as_made())
 
     def calibrated(self, found: Calibration) -> None:
-        """Notes in the manifest what the link was measured to do before this start's visits."""
+        """Record in the manifest the link's calibration before this start's visits."""
         self.manifest = self.manifest.calibrated(found)
         _replace(self.path / MANIFEST, self.manifest.to_json())
 
     def admitted(self, found: Fingerprint) -> None:
-        """Notes in the manifest a machine of a cluster that makes visits of this start."""
+        """Record in the manifest that a machine of a cluster makes visits of this start."""
         self.manifest = self.manifest.admitting(found)
         _replace(self.path / MANIFEST, self.manifest.to_json())
 
     def finish(self) -> None:
-        """Notes in the manifest that this start came to its end."""
+        """Record in the manifest that this start has finished."""
         self.manifest = self.manifest.finished()
         _replace(self.path / MANIFEST, self.manifest.to_json())
 
@@ -159,7 +160,7 @@ def _read_manifest(path: Path) -> Manifest:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Writes a file whole or not at all."""
+    """Write a file completely or not at all."""
     draft = path.with_name(path.name + ".part")
     with draft.open("wb") as file:
         file.write(data)

@@ -1,7 +1,7 @@
-"""A visit's capture taken apart: connections, handshakes, first flights, protocol shares.
+"""Dissects a visit's capture into connections, handshakes, first flights and protocol shares.
 
-cook2017 (section 4) looks at its captures this way. Everything here comes from the packets alone,
-not from what browser or origin say of themselves.
+cook2017 (section 4) analyses its captures this way. All results come from the packets alone, not
+from reports of browser or origin.
 """
 
 from collections import Counter
@@ -22,9 +22,10 @@ from dragstrip.results.packets import (
 )
 
 PACED_SHARE = 0.1
-"""A first flight that takes more than this share of a round trip, its longest gap left out, was
-paced. A burst takes some tenths of a millisecond, but may come after the session tickets; two
-windows a round trip, the kernel's pacing, take half a round trip less the first ten packets."""
+"""A first flight that takes more than this share of a round trip, without its longest gap, was
+paced. A burst takes some tenths of a millisecond, but may follow the session tickets after a gap.
+The kernel paces at two windows per round trip, which takes half a round trip minus the first ten
+packets."""
 
 
 def captured(capsule: Path, visit: Visit) -> bool:
@@ -32,9 +33,9 @@ def captured(capsule: Path, visit: Visit) -> bool:
 
 
 def dissection(capsule: Path, visit: Visit) -> Dissection:
-    """The dissection of a captured visit, made when first asked for.
+    """The dissection of a captured visit, made at the first call.
 
-    It stays in ``wire/VISIT.json``, beside ``wire/VISIT.parquet`` with one row per packet. Raises
+    It is kept in ``wire/VISIT.json``. ``wire/VISIT.parquet`` has one row per packet. Raises
     `NoTshark`, and `InputError` if the capture cannot be read.
     """
     target = capsule / "wire" / f"{visit.file_name}.json"
@@ -49,7 +50,7 @@ def dissection(capsule: Path, visit: Visit) -> Dissection:
 
 
 def packets(capsule: Path, visit: Visit) -> list[Packet]:
-    """A captured visit's packets. Raises as `dissection`."""
+    """A captured visit's packets. Raises as `dissection` does."""
     dissection(capsule, visit)
     return read_packets(capsule / "wire" / f"{visit.file_name}.parquet")
 
@@ -57,7 +58,7 @@ def packets(capsule: Path, visit: Visit) -> list[Packet]:
 def dissect(
     found: Sequence[Packet], visit: str = "", missed: int = 0, tool: str = ""
 ) -> Dissection:
-    """Pure: packets by time in, dissection out."""
+    """The dissection of these packets, which are sorted by time."""
     flows = [flow(mine) for mine in by_flow(found).values()]
     sent, counted = Counter[str](), Counter[str]()
     for f in flows:
@@ -76,7 +77,7 @@ def dissect(
 
 
 def by_flow(found: Iterable[Packet]) -> dict[str, list[Packet]]:
-    """Each connection's packets, in the order of the connections' first ones."""
+    """Packets by connection. Connections are in the order of their first packets."""
     flows: dict[str, list[Packet]] = {}
     for packet in found:
         flows.setdefault(packet.flow, []).append(packet)
@@ -84,7 +85,7 @@ def by_flow(found: Iterable[Packet]) -> dict[str, list[Packet]]:
 
 
 def flow(mine: Sequence[Packet]) -> Flow:
-    """One connection of at least one packet."""
+    """A connection, from its packets. There must be at least one."""
     up = [p for p in mine if p.side == "up"]
     down = [p for p in mine if p.side == "down"]
     asked = next((i for i, p in enumerate(mine) if p.requests), None)
@@ -112,8 +113,9 @@ def flow(mine: Sequence[Packet]) -> Flow:
 def first_flight(mine: Sequence[Packet]) -> FirstFlight | None:
     """The first flight of packets; None if no request, answer or acknowledgement was seen.
 
-    Whatever the client sends after the answer's first packet was due there acknowledges it: nothing
-    must be decrypted. Due, for both ends may answer before the link reads its clock.
+    Every packet that the client sends after the answer's first packet was due at the client counts
+    as its acknowledgement, so nothing needs decryption. The due time is used because both ends may
+    answer before the link reads its clock.
     """
     arrived = (p.due_ms for p in mine if p.requests)
     asked_ms = next((ms for ms in arrived if ms is not None), None)
@@ -142,8 +144,8 @@ def first_flight(mine: Sequence[Packet]) -> FirstFlight | None:
 
 
 def _repeats(side: Sequence[Packet]) -> int:
-    """TCP segments that begin below the data that was already sent. None is reordered at the link's
-    near end, where we look."""
+    """Number of TCP segments that begin below data already sent. No segment is reordered at the
+    link's near end, where the packets were recorded."""
     top, repeats = 0, 0
     for p in side:
         if p.payload and p.seq is not None:

@@ -13,21 +13,21 @@ from dragstrip.results.machine import Machine
 class Fingerprint(Struct, frozen=True, kw_only=True):
     machine: Machine
     dragstrip: str
-    """Commit, or version where it does not run from a checkout."""
+    """Commit of dragstrip, or its version if it does not run from a checkout."""
     rules: int
-    """`dragstrip.verdict.rules.VERSION`."""
+    """The machine's `dragstrip.verdict.rules.VERSION`."""
     programs: Mapping[str, str] = {}
     """First 12 hex digits of the SHA-256 of link and origin, by name."""
     browsers: Mapping[str, str] = {}
-    """What loads each stack, by the stack's name."""
+    """Name and version of the browser or load generator, by stack."""
     servers: Mapping[str, str] = {}
-    """Versions of servers that are not ours, by name."""
+    """Versions of servers other than our own, by name."""
     guest: str = ""
-    """The kernel of its guests, by name, in virtual time."""
+    """Name of the guests' kernel in virtual time."""
     calibration: Calibration | None = None
-    """What its link was measured to do; None if it was not measured."""
+    """The calibration of its link; None if it was not measured."""
     aa_control: AAControl | None = None
-    """The machine's A/A control; None if none was made, as in virtual time."""
+    """The machine's A/A control; None if none was made, for example in virtual time."""
 
 
 def unlike(one: Fingerprint, other: Fingerprint) -> list[str]:
@@ -40,8 +40,8 @@ def unlike(one: Fingerprint, other: Fingerprint) -> list[str]:
 
 
 def differences(one: Fingerprint, other: Fingerprint, clock: Clock) -> list[str]:
-    """What can make visits on two machines differ, in words. In virtual time kernel and CPU
-    cannot."""
+    """Properties that can make visits on the two machines differ, in words. In virtual time, kernel
+    and CPU do not."""
     return [_said(*pair) for pair in _pairs(one, other, clock) if pair[1] != pair[2]]
 
 

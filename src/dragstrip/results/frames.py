@@ -22,7 +22,7 @@ class Frames:
         self._capsule = Capsule.open(path)
 
     def visits(self) -> pl.DataFrame:
-        """One row per visit, also those of invalid attempts (column ``valid``)."""
+        """One row per visit, including those of invalid attempts (column ``valid``)."""
         return self.table("visits")
 
     def requests(self) -> pl.DataFrame:
@@ -40,10 +40,10 @@ class Frames:
         return tables[name]
 
     def comparisons(self) -> pl.DataFrame:
-        """A row for every two stacks, metric, page and network: ratio b / a with its interval."""
+        """One row for every two stacks, metric, page and network: ratio b / a with its interval."""
         made = compare(self._capsule.manifest.study, self._capsule.visits())
         return pl.DataFrame([{f: getattr(c, f) for f in c.__struct_fields__} for c in made])
 
     def columns(self) -> pl.DataFrame:
-        """What every column of every table is: type, unit, meaning."""
+        """One row per column of every table: type, unit, meaning."""
         return describe(frames([]))

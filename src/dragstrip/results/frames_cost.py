@@ -1,4 +1,4 @@
-"""Where a machine keeps the measured cost of recording frames on it."""
+"""The file in which a machine keeps the measured cost of recording frames."""
 
 import os
 from pathlib import Path
@@ -16,7 +16,7 @@ def kept() -> Path:
 
 
 def keep(cost: FramesCost) -> Path:
-    """Replaces the earlier measurement; returns the file."""
+    """Replace the earlier measurement; returns the file."""
     file = kept()
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(msgspec.json.format(msgspec.json.encode(cost), indent=1) + b"\n")
@@ -24,7 +24,7 @@ def keep(cost: FramesCost) -> Path:
 
 
 def known(start: Start) -> FramesCost | None:
-    """What was measured with this browser on this machine; None if nothing was.
+    """The measurement with this browser on this machine; None if there is none.
 
     Raises `CapsuleError` if the file cannot be read.
     """

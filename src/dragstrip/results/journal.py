@@ -1,4 +1,4 @@
-"""The journal: one visit a line, on disk before the next begins."""
+"""The journal: one visit per line, written to disk before the next visit begins."""
 
 import contextlib
 import fcntl
@@ -13,20 +13,20 @@ from dragstrip.model.visit import Visit
 
 
 class CapsuleError(InputError):
-    """A capsule cannot be used; the text names the file or folder and what to do."""
+    """Raised if a capsule cannot be used; the text names the file or folder and what to do."""
 
 
 def read(path: Path) -> Iterator[Visit]:
     """The journal's visits in the order they were made.
 
-    A last line without its newline was cut off in the writing; it is skipped, as its visit was
-    never reported done. Any other damage raises `CapsuleError`.
+    A last line without newline was cut off while it was written. It is skipped, because its visit
+    was never reported as done. Any other damage raises `CapsuleError`.
     """
     return (visit for visit, _ in entries(path))
 
 
 def entries(path: Path) -> Iterator[tuple[Visit, bytes]]:
-    """Visits of a journal, each with its line."""
+    """Visits of a journal, each with its line as bytes."""
     decoder = msgspec.json.Decoder(Visit)
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
@@ -43,7 +43,7 @@ def entries(path: Path) -> Iterator[tuple[Visit, bytes]]:
 
 @contextlib.contextmanager
 def unchanging(path: Path) -> Iterator[None]:
-    """No other process writes the journal meanwhile. Raises `CapsuleError` if one does."""
+    """A context in which no other process writes the journal. Raises `CapsuleError` if one does."""
     with path.open("rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -55,10 +55,7 @@ def unchanging(path: Path) -> Iterator[None]:
 
 
 class Journal:
-    """The one writer of a journal. Holds the file's lock until closed.
-
-    Raises `CapsuleError` if another process writes this journal.
-    """
+    """The only writer of a journal. It holds the file's lock until it is closed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -81,15 +78,15 @@ class Journal:
             ) from None
 
     def _cut_torn_line(self) -> int:
-        """Length of the file after an unfinished last line is gone."""
+        """Remove an unfinished last line; returns the length of the file."""
         with self._path.open("rb") as lines:
             end = sum(len(line) for line in lines if line.endswith(b"\n"))
         os.ftruncate(self._fd, end)
         return end
 
     def append(self, visit: Visit, *, sync: bool = True) -> None:
-        """Adds a visit. Returns when it is safely on disk; without `sync`, when the next one is. A
-        visit that is already there is a `CapsuleError`."""
+        """Add a visit. Returns when it is safely on disk; without `sync`, when the next synced one
+        is. Raises `CapsuleError` if the visit exists already."""
         if visit.key in self._keys:
             raise CapsuleError(
                 f"{self._path}: block {visit.block}, attempt {visit.attempt}, stack {visit.stack} "
@@ -113,7 +110,7 @@ class Journal:
         self._keys.add(visit.key)
 
     def close(self) -> None:
-        """Gives up the lock; closing twice is harmless."""
+        """Release the lock. Closing twice is harmless."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1

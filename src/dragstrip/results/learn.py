@@ -11,12 +11,12 @@ from dragstrip.pages.graph.visits import from_visits
 from dragstrip.results.capsule import Capsule
 
 MOST = 30
-"""Visits looked at; more teach nothing new."""
+"""Most visits that are used; more would teach nothing new."""
 
 
 def learn(page: Page, capsule: Capsule) -> Graph:
-    """Learns a graph from the capsule's valid first visits of this very page in a browser. Raises
-    `PageError`."""
+    """Learn a graph from the capsule's valid first visits of this page, with the same digest, in a
+    browser. Raises `PageError`."""
     study = capsule.manifest.study
     there = next((p for p in study.pages if p.name == page.name), None)
     if there is None:

@@ -1,4 +1,4 @@
-"""Single visits out of a long journal, without reading the rest."""
+"""Reads single visits from a long journal without reading the rest."""
 
 from array import array
 from itertools import accumulate
@@ -10,8 +10,9 @@ from dragstrip.model.visit import Visit
 
 
 class Lookup:
-    """Visits by the number of their line, from 0: row i of visits.parquet is line i. Each is as it
-    was recorded; reasons from comparing its block are in the table's `reasons`."""
+    """Visits by the number of their line, from 0, which is also their row in visits.parquet. Visits
+    are as recorded. Reasons from comparing the visits of a block are only in the table's
+    `reasons`."""
 
     def __init__(self, journal: Path) -> None:
         self._journal = journal
@@ -29,6 +30,6 @@ class Lookup:
 
 
 def _line_ends(path: Path) -> "array[int]":
-    """Offsets behind each newline; JSON holds no other."""
+    """Offsets after each newline. JSON text contains no other newlines."""
     with path.open("rb") as file:
         return array("q", accumulate(len(line) for line in file if line.endswith(b"\n")))

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class Machine(Struct, frozen=True, kw_only=True):
-    """The host the visits were made on."""
+    """A machine on which visits are made."""
 
     kernel: str
     cpu: str
@@ -33,7 +33,8 @@ class Machine(Struct, frozen=True, kw_only=True):
 
 
 def _machine_id() -> str:
-    """A digest: machine-id(5) must not be published. Containers may share it, and not the name."""
+    """A digest of the machine's id and name. machine-id(5) itself must not be published, and
+    containers may share it, but not the name."""
     try:
         known = Path("/etc/machine-id").read_text()
     except OSError:

@@ -1,5 +1,5 @@
-"""The manifest: everything a capsule's visits depend on, resolved, so that a report needs no other
-file and a study is never continued under changed conditions."""
+"""The manifest: everything on which a capsule's visits depend. A report needs no other file, and a
+study is never continued under changed conditions."""
 
 import subprocess
 from collections.abc import Mapping
@@ -21,41 +21,41 @@ from dragstrip.verdict.rules import VERSION, limits_today
 from dragstrip.version import __version__
 
 SCHEMA = 1
-"""Raised when a reader of the old capsule would misread the new one."""
+"""Version of the format. It is raised when an older reader would misread the manifest."""
 
 
 class Start(Struct, frozen=True, kw_only=True):
-    """One start of the program that added visits: a resumed study has several."""
+    """One start of the program that added visits. A resumed study has several."""
 
     started: str
-    """UTC, ISO 8601."""
+    """Time of the start: UTC, ISO 8601."""
     finished: str | None = None
-    """UTC, ISO 8601; None if it was cut off or still runs."""
+    """Time of the end: UTC, ISO 8601; None if it was interrupted or is still running."""
     command: tuple[str, ...]
     dragstrip_version: str
     rules: int = 1
-    """`dragstrip.verdict.rules.VERSION` of that program; capsules older than this field have 1."""
+    """The program's `dragstrip.verdict.rules.VERSION`; 1 in capsules older than this field."""
     frozen: str = ""
-    """Version of the rules that will answer a paper's claims; empty for a study of no paper. Older
-    capsules have a digest of these rules, or nothing."""
+    """Version of the rules by which a paper's claims will be evaluated; empty for other studies.
+    Older capsules have a digest of these rules, or nothing."""
     git: str | None
-    """`git describe` of the program's own checkout; None if it does not run from one."""
+    """`git describe` of the program's checkout; None if it does not run from one."""
     browser_version: str
     machine: Machine
     server_versions: Mapping[str, str] = {}
-    """Versions of servers that are not ours, by name."""
+    """Versions of servers other than our own, by name."""
     guest: str = ""
-    """The kernel of its guests, by name, if it raced in virtual time."""
+    """Name of the guests' kernel; empty in real time."""
     calibration: Calibration | None = None
-    """What the link was measured to do at this start; None if it was not measured."""
+    """The link's calibration at this start; None if it was not measured."""
     frames_cost: FramesCost | None = None
-    """What looking at frames was measured to cost on this machine; None unless it was."""
+    """The measured cost of recording frames on this machine; None if it was not measured."""
     admitted: tuple[Fingerprint, ...] = ()
     """The machines of a cluster that made its visits; empty if `machine` made them."""
 
     @classmethod
     def here(cls, *, browser_version: str, command: tuple[str, ...]) -> "Start":
-        """This program on this machine, now."""
+        """A start of this program on this machine, now."""
         return cls(
             started=now(),
             command=command,
@@ -75,7 +75,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
     schema: int = SCHEMA
 
     def differences(self, other: "Manifest") -> list[str]:
-        """Descriptions of what makes `other` another study; empty if its visits may be added.
+        """Reasons why `other` is another study, in words; empty if its visits may be added.
 
         More runs, pages and networks continue a study: a block's order and seed depend only on its
         id. A page may have moved as long as its digest is the same.
@@ -92,16 +92,17 @@ class Manifest(Struct, frozen=True, kw_only=True):
 
     @property
     def rules(self) -> set[int]:
-        """Versions of the rules under which the visits were made; today's if there are none yet."""
+        """Versions of the rules under which the visits were made; today's version if there are none
+        yet."""
         return {start.rules for start in self.starts} or {VERSION}
 
     def finished(self) -> "Manifest":
-        """The manifest with the end of its last start."""
+        """The manifest with the end time of its last start."""
         *before, last = self.starts
         return structs.replace(self, starts=(*before, structs.replace(last, finished=now())))
 
     def calibrated(self, found: Calibration) -> "Manifest":
-        """The manifest with what was measured at its last start."""
+        """The manifest with a calibration at its last start."""
         *before, last = self.starts
         return structs.replace(self, starts=(*before, structs.replace(last, calibration=found)))
 
@@ -124,8 +125,8 @@ class Manifest(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_json(cls, data: bytes) -> "Manifest":
-        """Reads a manifest. Raises `msgspec.ValidationError` or `msgspec.DecodeError`, naming the
-        place."""
+        """Read a manifest. Raises `msgspec.ValidationError` or `msgspec.DecodeError`, which name
+        the place."""
         kept = msgspec.json.decode(data, type=cls, dec_hook=_decode)
         limits = limits_today(kept.study.thresholds, kept.rules)
         return structs.replace(kept, study=structs.replace(kept.study, thresholds=limits))
@@ -152,8 +153,8 @@ def _identity(study: Study) -> dict[str, Any]:
 
 
 def _shared(page: Page, study: Study) -> str:
-    """A note that the page has its recorded addresses; empty if no hosts share one, so that studies
-    older than such addresses continue."""
+    """A note that the page has its recorded addresses. It is empty if no hosts share one, so that
+    studies older than such addresses can continue."""
     return ", addresses as recorded" if study.addresses == "recorded" and sharing(page) else ""
 
 

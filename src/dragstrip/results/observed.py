@@ -1,7 +1,7 @@
-"""What a study observed, cell by cell, from its table of visits.
+"""The observations of a study, by cell, from its table of visits.
 
-This module decides which blocks count, and how a load counts that failed or timed out. For visits
-in memory `dragstrip.results.blocks` decides the same.
+This module decides which blocks count, and how a load counts that failed or timed out.
+`dragstrip.results.blocks` decides the same for visits in memory.
 """
 
 from collections import defaultdict
@@ -29,11 +29,12 @@ COLUMNS = (
     *("machine", "testbed"),
 )
 LATER: Mapping[str, object] = {"machine": "", "testbed": ""} | {m.name: None for m in TRANSFER}
-"""Columns that tables without a journal may lack, and their values then."""
+"""Columns that older tables without a journal may lack, with their default values."""
 ALLOWED_INVALID_BLOCKS = 0.05
-"""Share of invalid blocks from which on the remaining ones may not represent all."""
+"""If a larger share of blocks is invalid, the others may not be representative."""
 _CHUNK_VISITS = 100_000
-"""Whole pages are read together, up to this many visits; memory grows with this, not the study."""
+"""Pages are read together up to this many visits. Memory grows with this number, not with the
+study."""
 
 Floats = NDArray[np.float64]
 
@@ -42,7 +43,8 @@ class Observations(Struct, frozen=True):
     """A metric of one stack over the blocks that count, in their order."""
 
     values: Floats
-    """NaN where the visit could not say; the client's limit where it is censored."""
+    """Values by block: NaN where the visit has none, the client's time limit where it is
+    censored."""
     censored: NDArray[np.bool_]
 
     @property
@@ -57,17 +59,17 @@ class Observed(Struct, frozen=True, kw_only=True, dict=True):
     network: str
     connection: ConnectionMode
     visits: pl.DataFrame
-    """Every visit, attempts included, in the order they were made: `COLUMNS`, the metrics, and
-    `counts`: of the last attempt at a block in which every asked stack was visited and every
-    visit, of others too, is valid."""
+    """Every visit, of all attempts, in the order they were made: `COLUMNS`, the metrics, and
+    `counts`. That column is true for visits of the last attempt at a block if every compared stack
+    was visited and every visit, including those of other stacks, is valid."""
     limit_ms: float
-    """The client's, at which loads that failed or timed out are censored."""
+    """The client's time limit in ms, at which loads that failed or timed out are censored."""
     stacks: dict[str, pl.DataFrame]
     """Visits that count, by stack, in the order their blocks began."""
     metrics: tuple[str, ...] = tuple(BY_NAME)
-    """Names of the metrics; columns of `visits`."""
+    """Names of the metrics, which are columns of `visits`."""
     biased: bool = False
-    """Whether some stacks have more invalid visits than others, here or over all cells."""
+    """Whether some stacks have more invalid visits than others, on this cell or over all cells."""
 
     @property
     def name(self) -> str:
@@ -80,21 +82,21 @@ class Observed(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def counted(self) -> int:
-        """Blocks that count."""
+        """Number of blocks that count."""
         return next((len(rows) for rows in self.stacks.values()), 0)
 
     @property
     def spoiled(self) -> int:
-        """Blocks whose last attempt holds an invalid visit."""
+        """Number of blocks whose last attempt has an invalid visit."""
         last = pl.col("attempt") == pl.col("attempt").max().over("block")
         return self.visits.filter(last & ~pl.col("valid"))["block"].n_unique()
 
     def seeds(self) -> list[int]:
-        """Seeds of the link, for each block that counts."""
+        """Seeds of the link, one per block that counts."""
         return next((rows["seed"].to_list() for rows in self.stacks.values()), [])
 
     def values_of(self, visits: pl.DataFrame, metric: str) -> Floats:
-        """The metric of some of the visits, infinite where it is censored."""
+        """The metric of these visits, infinite where it is censored."""
         own = visits[metric].cast(pl.Float64).to_numpy()
         failed = (visits["outcome"] != "loaded").to_numpy()
         told = np.array([metric not in self._untold[s] for s in visits["stack"]], dtype=bool)
@@ -108,8 +110,9 @@ class Observed(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def _untold(self) -> Mapping[str, frozenset[str]]:
-        """Metrics that no load had that ended, by stack, because its browser does not measure them
-        or no frames were recorded. A failed load does not show which those are."""
+        """Metrics that a stack's loads lack although they ended, by stack, because the browser does
+        not measure them or because no frames were recorded. A failed load does not show which
+        metrics those are."""
         ended = self.visits.filter(pl.col("outcome") == "loaded").group_by("stack")
         counts = ended.agg(pl.col(*self.metrics).count()).iter_rows(named=True)
         silent = {row.pop("stack"): frozenset(m for m in row if not row[m]) for row in counts}
@@ -117,8 +120,8 @@ class Observed(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def _values(self) -> dict[str, tuple[Floats, NDArray[np.bool_]]]:
-        """Values by stack, with one row per visit and one column per metric; and which loads did
-        not end."""
+        """Values by stack, with one row per visit and one column per metric, and whether each load
+        did not end."""
         metrics = [pl.col(name).cast(pl.Float64) for name in self.metrics]
         return {
             stack: (rows.select(metrics).to_numpy(), (rows["outcome"] != "loaded").to_numpy())
@@ -127,21 +130,21 @@ class Observed(Struct, frozen=True, kw_only=True, dict=True):
 
 
 def metrics_of(study: Study) -> dict[str, Metric]:
-    """Metrics of the study's visits by name: those of all visits, then those of its objects."""
+    """Metrics of the study's visits, by name: those of all visits, then those of its objects."""
     return BY_NAME | {m.name: m for m in asked_metrics(study)}
 
 
 def asked_metrics(study: Study) -> list[Metric]:
-    """Metrics that the study asks for. Raises `InputError` for unknown names."""
+    """Metrics that the study names. Raises `InputError` for unknown names."""
     return list({m.name: m for m in map(find_metric, study.metrics)}.values())
 
 
 def observed(
     study: Study, table: pl.LazyFrame, asked: Sequence[str] | None = None
 ) -> Iterator[Observed]:
-    """Every cell of the study, page by page, also without a visit. `table` is visits.parquet, with
-    its row number as `row` (`dragstrip.results.tables.build.scan`); `asked` are stacks by name, the
-    study's stacks without its controls if None."""
+    """Every cell of the study, page by page, even without visits. `table` is visits.parquet, with
+    its row number as `row` (`dragstrip.results.tables.build.scan`). `asked` are the names of the
+    stacks to compare; None means all stacks of the study without its controls."""
     names = [s.name for s in study.stacks] if asked is None else asked
     wanted_cells = frozenset(study.cells())
     wanted = list(dict.fromkeys([*COLUMNS, *metrics_of(study)]))
@@ -196,8 +199,8 @@ def _cell(
 
 
 def _censored(values: Floats, failed: NDArray[np.bool_], metric: str) -> NDArray[np.bool_]:
-    """Which loads never reached this time. If the metric needs the whole page, a time that the
-    browser gave is another page's."""
+    """Which loads never reached this time. If the metric needs the whole page, a time from the
+    browser does not count: it belongs to another page."""
     kind = find_metric(metric)
     if not kind.waits:
         return np.zeros(len(values), dtype=bool)

@@ -1,6 +1,7 @@
 """A visit's packets as a table, read from its capture by tshark (https://www.wireshark.org).
 
-Parsers of our own for five protocols would be less true, and tshark takes the keys out of the file.
+tshark parses five protocols more reliably than our own parsers would, and takes the keys from the
+capture.
 """
 
 import re
@@ -24,7 +25,7 @@ _FIELDS = (
     "quic.stream.stream_id quic.stream_data"
 ).split()
 _MANY = "\x1f"
-"""Separator of the values of a field that occurs more than once."""
+"""Separator between the values of a field that occurs several times."""
 _ETHERNET, _UDP = 14, 8
 _H2_DATA, _H2_HEADERS = "0", "1"
 _LEFT = re.compile(r"due ([\d.]+) ms after its arrival, left ([\d.]+) ms later")
@@ -34,38 +35,37 @@ class Packet(Struct, frozen=True, kw_only=True):
     """One packet; a row of ``wire/VISIT.parquet``. Times are ms from the navigation's start."""
 
     time_ms: float
-    """When it came to the link."""
+    """When it reached the link."""
     left_ms: float | None
-    """When it left the link; None if it was dropped. The link reads the time after sending, so the
-    other end may have answered before."""
+    """When it left the link; None if it was dropped. The link reads its clock after sending, so the
+    other end may have answered earlier."""
     due_ms: float | None
-    """When it was to leave the link; never later than `left_ms`."""
+    """When it was due to leave the link; never later than `left_ms`."""
     side: Literal["up", "down"]
     flow: str
-    """`tcp-N` or `udp-N`, tshark's number."""
+    """The flow: `tcp-N` or `udp-N`, with tshark's number."""
     client: str
     server: str
-    """Address and port."""
+    """Address and port of the server."""
     bytes: int
-    """Layer 3."""
+    """Length in bytes, layer 3."""
     payload: int
-    """What TCP or UDP carry."""
+    """Bytes of TCP or UDP payload."""
     seq: int | None = None
     ack: int | None = None
-    """TCP's acknowledgement number, from the connection's first byte."""
+    """TCP's acknowledgement number, relative to the connection's first byte."""
     flags: int | None = None
     """TCP's flags."""
     host: str | None = None
-    """The name asked for, where a ClientHello ends."""
+    """The name that the client asked for, in the packet that completes a ClientHello."""
     protocol: Protocol | None = None
-    """Protocol of the packet, if it shows."""
+    """Protocol of the packet; None if the packet does not show it."""
     streams: list[int] = []
-    """Streams of the DATA (h2) or STREAM (h3) frames that end in this packet; requests' streams
-    only."""
+    """Streams of the DATA (h2) or STREAM (h3) frames that end in this packet, only of requests."""
     stream_bytes: list[int] = []
     """Bytes in the frames of `streams`."""
     requests: list[int] = []
-    """Streams whose request begins here; over h1, 0 for each request."""
+    """Streams whose request begins in this packet; over h1, 0 for each request."""
     paths: list[str] = []
     """Paths of the requests; tshark 4.0 cannot read those of h3."""
 
@@ -75,11 +75,11 @@ class Packet(Struct, frozen=True, kw_only=True):
 
 
 class NoTshark(InputError):
-    """Captures cannot be read here."""
+    """Raised if captures cannot be read here."""
 
 
 def read_capture(capture: Path, started_us: int) -> list[Packet]:
-    """All TCP and UDP packets of a visit that began then, by `time_ms`.
+    """All TCP and UDP packets of a visit that began at `started_us`, sorted by `time_ms`.
 
     Raises `NoTshark`, and `InputError` if tshark cannot read the file.
     """
@@ -109,7 +109,7 @@ def write_packets(target: Path, packets: Iterable[Packet]) -> None:
 
 
 def read_packets(source: Path) -> list[Packet]:
-    """What `write_packets` kept."""
+    """The packets that `write_packets` wrote."""
     return [Packet(**row) for row in pl.read_parquet(source).iter_rows(named=True)]
 
 
@@ -165,7 +165,7 @@ def _packets(rows: Iterable[dict[str, str]], started_us: int) -> Iterator[Packet
 
 
 class _Http(Struct, frozen=True, kw_only=True):
-    """What HTTP there is in a packet."""
+    """The HTTP fields of a packet."""
 
     protocol: Protocol | None = None
     streams: list[int] = []

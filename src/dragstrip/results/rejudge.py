@@ -1,4 +1,4 @@
-"""What the rules of today, or other limits, make of a capsule's evidence."""
+"""Judges a capsule's evidence again by today's rules, or by other limits."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -17,13 +17,14 @@ from dragstrip.verdict.together import ReasonsByVisit, in_blocks, with_reasons
 
 
 class VerdictChange(Struct, frozen=True, kw_only=True):
-    """A visit whose verdict on itself, or whose outcome, changes."""
+    """A visit whose verdict on its own evidence, or whose outcome, changes."""
 
     visit: str
     """Id of the visit, see `dragstrip.model.visit.Visit.id`."""
     stack: str
     before: str
-    """``valid``, or codes joined by commas; and the outcome if that changes."""
+    """The verdict before: ``valid``, or codes joined by commas; with the outcome if that
+    changes."""
     after: str
     reasons: tuple[Reason, ...]
     """Reasons of `after`."""
@@ -33,26 +34,26 @@ class Rejudgement(Struct, frozen=True, kw_only=True):
     rules_then: tuple[int, ...]
     """Versions of the rules under which the visits were made, see `dragstrip.verdict.rules`."""
     rules: int
-    """Version of the rules by which they were judged now."""
+    """Version of the rules by which the visits were judged now."""
     limits: dict[str, Any]
-    """Limits that are not the defaults."""
+    """Limits that differ from the defaults, by name."""
     visits: int
     changed: tuple[VerdictChange, ...]
     blocks_then: int
-    """Blocks whose last attempt held only valid visits, by the earlier verdicts."""
+    """Number of blocks whose last attempt had only valid visits, by the earlier verdicts."""
     blocks: int
-    """Blocks whose last attempt held only valid visits, by today's verdicts."""
+    """Number of blocks whose last attempt has only valid visits, by today's verdicts."""
 
     @property
     def changes(self) -> list[str]:
-        """What changed in the rules since, in words."""
+        """Changes of the rules since then, in words."""
         first = min(self.rules_then, default=self.rules)
         later = range(first + 1, self.rules + 1)
         return [words for version in later for words in rules.CHANGES[version]]
 
 
 def rejudge(capsule: Capsule, limits: Mapping[str, str] | None = None) -> Rejudgement:
-    """Holds every visit's verdict on itself against today's; writes nothing.
+    """Compare every visit's verdict on its own evidence with today's. Nothing is written.
 
     `limits` are thresholds by name, as text. Raises `InputError` for one that does not exist or
     cannot be read.
@@ -90,7 +91,7 @@ def rejudge(capsule: Capsule, limits: Mapping[str, str] | None = None) -> Rejudg
 
 
 def with_limits(study: Study, limits: Mapping[str, str]) -> Study:
-    """The study with these thresholds. Raises `InputError`, see `rejudge`."""
+    """The study with these thresholds. Raises `InputError`, as `rejudge` does."""
     known = structs.asdict(study.thresholds)
     if unknown := [name for name in limits if name not in known]:
         raise InputError(f"--limit {unknown[0]}: no such limit; choose from {', '.join(known)}")
@@ -107,7 +108,7 @@ def _judged(study: Study, visits: Iterable[Visit]) -> Iterator[Visit]:
 
 
 def _blocks(study: Study, visits: Iterable[Visit], found: ReasonsByVisit) -> int:
-    """Blocks whose last attempt is complete and valid."""
+    """Number of blocks whose last attempt is complete and valid."""
     last: dict[str, tuple[int, list[bool]]] = {}
     for visit in with_reasons(visits, found):
         attempt, told = last.get(visit.block, (-1, []))
@@ -122,7 +123,7 @@ def _blocks(study: Study, visits: Iterable[Visit], found: ReasonsByVisit) -> int
 
 
 def by_change(changed: Sequence[VerdictChange]) -> dict[tuple[str, str], list[VerdictChange]]:
-    """Changed visits by verdict before and after, the most frequent first."""
+    """Changed visits, grouped by verdict before and after, the most frequent change first."""
     found: dict[tuple[str, str], list[VerdictChange]] = {}
     for one in changed:
         found.setdefault((one.before, one.after), []).append(one)

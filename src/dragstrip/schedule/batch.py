@@ -1,8 +1,8 @@
 """Blocks that one guest makes one after another, because its start costs more than a visit.
 
-A batch follows from the study alone, so a guest always makes the same blocks before a given one. No
-visit depends on the number of jobs, shards or machines, or on where an earlier run stopped. A guest
-that makes a block makes those before it in its batch too.
+A guest that makes a block also makes the earlier blocks of its batch. Batches depend on the study
+alone, so a guest always makes the same blocks before a given one. No visit depends on the number of
+jobs, shards or machines, or on where an earlier run stopped.
 """
 
 from bisect import bisect_right
@@ -14,7 +14,8 @@ from dragstrip.model.study import Block, Study
 
 
 class Extent(NamedTuple):
-    """How far a batch reaches in a study. It has one page and one connection mode."""
+    """Size of a batch: the runs and networks it spans. A batch has one page and one connection
+    mode."""
 
     runs: int
     networks: int
@@ -23,14 +24,16 @@ class Extent(NamedTuple):
 
 _ALONE = Extent(1, 1)
 _BROWSER_VISITS = 6
-"""Fewest visits per guest, if a cell has as many: its start takes as long as two or three."""
+"""Fewest visits per guest, if a cell has as many. A guest's start takes as long as two or three
+visits."""
 _PREDICTED_VISITS = 32
-"""Fewest visits per run, on neighbouring networks: a guest's start takes as long as four."""
+"""Fewest visits per guest if the load generator makes them: a batch spans neighbouring networks to
+reach this. A guest's start takes as long as four such visits."""
 _PREDICTED_RUNS = 4
 
 
 def extent(study: Study) -> Extent:
-    """The extent of the batches of a study whose pages and networks are crossed."""
+    """The size of the batches of a study that crosses pages and networks."""
     if _alone(study):
         return _ALONE
     if not study.predicted:
@@ -49,15 +52,15 @@ def _alone(study: Study) -> bool:
 def batches(study: Study) -> list[tuple[Block, ...]]:
     """All blocks of the study in batches. A guest makes the blocks of a batch in this order.
 
-    Added runs come after the existing ones, and a larger sample begins with the cells of a smaller
-    one. So earlier blocks stay unchanged.
+    More runs only append batches, and a larger sample begins with the cells of a smaller one. So
+    earlier blocks stay unchanged.
     """
     return _drawn(study) if study.sampled else _crossed(study)
 
 
 def _drawn(study: Study) -> list[tuple[Block, ...]]:
-    """Batches of a sample, whose cells have little in common. The study says how many blocks share
-    a guest; with browsers each block has its own."""
+    """Batches of a sample, whose cells have little in common. With the load generator, the study
+    sets how many blocks share a guest; with browsers each block has its own."""
     size = 1 if _alone(study) or not study.predicted else study.per_guest
     rounds: dict[int, list[Block]] = {}
     for block in study.blocks():

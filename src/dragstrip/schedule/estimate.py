@@ -1,10 +1,10 @@
 """How long a visit takes and how much CPU it needs: estimated at first, then measured.
 
-A visit is expected to take `OVERHEAD_S`, the page's bytes at the rate that the slowest of these
-allows: the line, or random loss, sqrt(3/2) segments per round trip and sqrt(loss) for each
-connection (Mathis et al., CCR 27(3), 1997); and `ROUNDS` round trips, plus those in which windows
-double from 10 segments on. A repeat visit loads the page before, at the same round trip and no
-rate. Invalid blocks, which are run again, are not in it.
+The expected time of a visit is the sum of `OVERHEAD_S`, of the transfer time of the page's bytes,
+and of `ROUNDS` round trips plus those of slow start from 10 segments. The transfer rate is that of
+the line or that which random loss allows, whichever is less: sqrt(3/2) / sqrt(loss) segments per
+round trip and connection (Mathis et al., CCR 27(3), 1997). A repeat visit first loads the page once
+at the same round trip, without a rate limit. Reruns of invalid blocks are not included.
 """
 
 from collections.abc import Iterable
@@ -16,11 +16,11 @@ from dragstrip.model.study import CellKey, Study
 from dragstrip.model.visit import Visit
 
 OVERHEAD_S = 2.0
-"""Preparation, quiet time and collection: 1 to 3 s on small machines."""
+"""Seconds for preparation, quiet time and collection: 1 to 3 s on small machines."""
 ROUNDS = 6
 SEGMENT_BYTES = 1448
 CPU_S = 0.5
-"""CPU seconds of browser and origin per visit, and in addition per megabyte of the page."""
+"""CPU seconds of browser and origin per visit, and again per megabyte of the page."""
 CPU_S_PER_MB = 1.0
 
 
@@ -31,14 +31,15 @@ def visit_s(size: int, hosts: int, network: Network, connection: ConnectionMode 
 
 
 def load_s(size: int, hosts: int, network: Network) -> float:
-    """Expected seconds from the start of its navigation."""
+    """Expected seconds from the start of the navigation to the end of the visit."""
     carry_s = max(network.down.least_ms(size), size * 0.008 / lossy_mbps(hosts, network)) / 1000
     return carry_s + _rounds_s(size, hosts, network)
 
 
 def lossy_mbps(hosts: int, network: Network) -> float:
-    """The total rate that random loss allows downstream, with one connection per host; `inf`
-    without loss or delay. It holds for senders that treat loss as congestion, so not for BBR."""
+    """The total downstream rate in Mbit/s that random loss allows, with one connection per host;
+    `inf` without loss or delay. It holds for senders that treat loss as congestion, so not for
+    BBR."""
     if not (network.down.mean_loss and network.rtt_ms):
         return inf
     segments = sqrt(1.5 / network.down.mean_loss) / network.rtt_ms * 1000
@@ -51,8 +52,8 @@ def _rounds_s(size: int, hosts: int, network: Network) -> float:
 
 
 class StudyPace:
-    """The cost of a study's visits, cell by cell. An unvisited cell is expected to deviate from
-    `visit_s` as much as the visited cells do."""
+    """Time and CPU of a study's visits, by cell. Estimates for an unvisited cell are scaled by the
+    mean deviation of the visited cells from `visit_s`."""
 
     def __init__(self, study: Study, visits: Iterable[Visit] = ()) -> None:
         self._study = study
@@ -82,7 +83,7 @@ class StudyPace:
         return len(self._took)
 
     def visit_s(self, cell: CellKey) -> float:
-        """Seconds from the end of the previous visit to its own end."""
+        """Seconds that one visit to this cell takes, from the end of the previous visit."""
         if cell in self._took:
             return self._took[cell].value
         known = self._took_s / self._expected_s if self._expected_s else 1.0

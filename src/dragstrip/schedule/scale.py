@@ -1,4 +1,4 @@
-"""A study cut down to the available time. Its blocks stay the same, so more can follow."""
+"""Cuts a study down to the available time. Its blocks stay the same, so more can be run later."""
 
 from fractions import Fraction
 from math import ceil
@@ -14,9 +14,9 @@ _MOST = 100
 
 
 def scaled(study: Study, scale: str) -> Study:
-    """``paper`` is the whole study; ``smoke`` is one block of the cheapest cells that fit into ten
-    minutes; a number from 0 to 1 is a share of the runs, and so is a fraction, which may be more
-    than 1. Raises `InputError`."""
+    """The study at a scale. ``paper`` is the whole study. ``smoke`` is one block of each of the
+    cheapest cells that fit into ten minutes. A number from 0 to 1, or a fraction, is a share of the
+    runs; a fraction may exceed 1. Raises `InputError`."""
     share = share_of(scale)
     if share is None:
         return structs.replace(study, runs=1, only=_cheapest(study, SMOKE_S))

@@ -1,5 +1,5 @@
-"""What has been visited and what comes next. It knows nothing about testbeds, so it is easy to
-test."""
+"""Keeps track of visits that were made, and decides which come next. It knows nothing about
+testbeds, so it is easy to test."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -14,8 +14,8 @@ from dragstrip.verdict.block_checks import against
 from dragstrip.verdict.judge import Judge
 
 WINDOW = 64
-"""How many blocks may be skipped for one that can start now: limits how far the cells of a study
-drift apart."""
+"""Most blocks that are skipped to find one that can start now. This limits how far the cells of a
+study drift apart."""
 
 _Turn = tuple[int, int, int]
 """Restart, attempt and number of a block: the lowest comes first."""
@@ -32,26 +32,26 @@ class Attempt(Struct, frozen=True, kw_only=True):
 
     @property
     def parts(self) -> tuple["Attempt", ...]:
-        """All of it, block by block."""
+        """The attempts at all blocks of the batch, block by block."""
         return structs.replace(self, more=()), *self.more
 
     @property
     def visits(self) -> int:
-        """How many it asks for."""
+        """Number of visits that the attempt still lacks."""
         return sum(len(part.stacks) for part in self.parts)
 
 
 class Schedule:
     """Hands out attempts at blocks and takes visits back, in any number at once.
 
-    Blocks come round after round; with each come the others of its batch that lack visits
-    (`dragstrip.schedule.batch`). A block is attempted again while it is invalid and reruns are
-    left. That happens after all others of its restart, because a host that was too busy is likely
-    to stay so for a while. With `stop` a cell's blocks are given out from one look to the next, and
-    no further once it says so.
-    Blocks that are not `mine`, and their visits, belong to other shards. Two machines never make
-    one block: if another start left an attempt unfinished and this one does not `continue` it, the
-    attempt stays as it is and its block is attempted again.
+    Blocks are ordered by run: every cell gets a first block before any gets a second. A block is
+    handed out together with the others of its batch that lack visits (`dragstrip.schedule.batch`).
+    An invalid block is attempted again while reruns are left. This happens after all other blocks
+    of its restart, because a host that was too busy is likely to stay so for a while. With `stop`,
+    a cell gets blocks up to its next look, and none after `stop` returns true. Blocks for which
+    `mine` is false belong to other shards. Two machines never share a block: if an earlier start
+    left an attempt unfinished and `continues` is false for its visits, the attempt stays incomplete
+    and its block is attempted again.
     """
 
     def __init__(
@@ -71,7 +71,8 @@ class Schedule:
         self._valid: dict[tuple[str, int], bool] = {}
         """Whether each complete attempt is valid."""
         self._settled: dict[str, BlockVisits] = {}
-        """Blocks that are valid, or given up (empty)."""
+        """Blocks that are finished: the visits of valid blocks; empty for blocks that were given
+        up."""
         self._count = 0
         self._judge = Judge(study)
         for visit in done:
@@ -97,7 +98,8 @@ class Schedule:
                 self._look(cell)
 
     def take(self, admit: Callable[[Block], bool] = lambda _: True) -> Attempt | None:
-        """The next attempt whose block is admitted. It is then taken until it is complete."""
+        """Take the next attempt whose block is admitted; None if there is none. No other caller
+        gets it until it is given back."""
         passed: list[_Turn] = []
         found = None
         while self._open and not found and len(passed) < WINDOW:
@@ -112,8 +114,8 @@ class Schedule:
         return found
 
     def _with_batch(self, block: Block, attempt: int) -> Attempt:
-        """What is made in one go with the block, which is no longer open. A block that is attempted
-        again is on its own: by then the others may be valid."""
+        """An attempt at the block together with the rest of its batch. They are no longer open. A
+        repeated attempt has only its own block, because the others may be valid by then."""
         together = [block]
         if not attempt and len(self._batch[block.id]) > 1:
             turns = {
@@ -135,7 +137,7 @@ class Schedule:
 
     @property
     def waiting(self) -> bool:
-        """Whether any attempt is not taken."""
+        """Whether any attempt can be taken."""
         return bool(self._open)
 
     def give_back(self, attempt: Attempt) -> None:
@@ -146,7 +148,7 @@ class Schedule:
                 heappush(self._open, due)
 
     def add(self, visit: Visit) -> None:
-        """A new visit."""
+        """Add a new visit."""
         block = self._blocks[self._numbers[visit.block]]
         self._keep(visit)
         self.left[block.cell] -= 1
@@ -163,14 +165,14 @@ class Schedule:
         return self.study.restart_of(self._blocks[number]), attempt, number
 
     def judged(self, visit: Visit) -> Visit:
-        """A visit that was just made, with the reasons from its own evidence."""
+        """A new visit with the verdict on its own evidence."""
         return self._judge.judged(visit)
 
     def visits_made(self) -> int:
         return self._count
 
     def visits_left(self) -> int:
-        """Most visits left, if none is invalid."""
+        """Number of visits left, if none is invalid and no cell stops early."""
         return self.left.total()
 
     def decided(self) -> list[CellKey]:
@@ -196,7 +198,7 @@ class Schedule:
             self._made[attempt] = {stack: _slim(v) for stack, v in made.items()}
 
     def _attempt_of(self, block: Block) -> int | None:
-        """The attempt that lacks visits; None if the block is valid or given up."""
+        """Number of the attempt that lacks visits; None if the block is valid or given up."""
         if block.id in self._settled:
             return None
         for attempt in self._attempts(block):
@@ -216,7 +218,7 @@ class Schedule:
             self._valid.pop((block.id, attempt), None)
 
     def _attempts(self, block: Block) -> Iterator[int]:
-        """All blocks that may be made, without interrupted ones."""
+        """Numbers of the block's possible attempts, without those that stay incomplete."""
         cut = self._cut.get(block.id, set())
         return (n for n in range(self.study.reruns + 1 + len(cut)) if n not in cut)
 
@@ -224,7 +226,8 @@ class Schedule:
         return self._made.get((block.id, attempt), {})
 
     def _look(self, cell: "_Cell") -> None:
-        """Decide the cell, or release its blocks up to the next look."""
+        """Stop the cell if its visits decide it, otherwise release its blocks up to the next
+        look."""
         while not cell.decided and all(b.id in self._settled for b in cell.given_out()):
             assert self._stop
             found = [self._settled[b.id] for b in cell.given_out()]
@@ -259,6 +262,7 @@ class _Cell:
 
 
 def _slim(visit: Visit) -> Visit:
-    """Only what a stop rule needs: a large study's evidence would fill the memory."""
+    """The visit reduced to what a stop rule needs: the evidence of a large study would fill the
+    memory."""
     bare = {"requests": (), "served": (), "connections": (), "visual": None, "link": None}
     return structs.replace(visit, **bare)

@@ -1,13 +1,14 @@
 """How much of a difference each of several factors explains.
 
-The loads of all stacks between A and B are measured. Changing a factor has an effect that depends
-on which others were changed before; its share is the mean effect over all orders that can be built:
-the Shapley value, for orders under restrictions. Shares of the logs add up to ln(B / A), so their
+The loads of all stacks between A and B are measured. The effect of changing a factor depends on
+which factors were changed before. A factor's share is its mean effect over all orders that can be
+built: the Shapley value for restricted orders. Shares of the logs add up to ln(B / A), so their
 ratios multiply to B / A. A share is a linear function of a block's log times, so every block gives
-one value of it, and its interval is that of their mean (`dragstrip.stats.log_ratio`).
+one value. The interval of a share is that of the mean of these values
+(`dragstrip.stats.log_ratio`).
 
-The network's random loss is a factor of another kind: it is not the stacks' but what both meet. Its
-share is a difference of differences: how much further apart the stacks are with loss than without.
+The network's random loss can be a factor, too, although both stacks meet it. Its share is a
+difference of differences: how much further apart the stacks are with loss than without.
 
 Sources: Shapley, "A value for n-person games", Contributions to the Theory of Games II (1953);
 Faigle and Kern, "The Shapley value for cooperative games under precedence constraints",
@@ -27,18 +28,18 @@ from numpy.typing import NDArray
 from dragstrip.stats.log_ratio import LogRatio, third_of_mean
 
 Node = frozenset[str]
-"""A stack, by the factors that are as B has them."""
+"""A stack between A and B, as the set of factors that have B's value."""
 Order = Sequence[str]
 Point = tuple[Node, bool]
 """A stack on the network with its loss (True) or without."""
 Weights = Mapping[Point, float]
-"""An effect as a linear function of log times."""
+"""An effect as a linear function of log times: the weight of each point."""
 LOSS = "loss"
-"""Name of the loss as a factor of an order."""
+"""Name of the network's loss as a factor."""
 
 
 class Measured(NamedTuple):
-    """What was measured on one network: one row per block, one column per stack."""
+    """Measurements on one network: one row per block, one column per stack."""
 
     nodes: Sequence[Node]
     logs: NDArray[np.float64]
@@ -46,17 +47,17 @@ class Measured(NamedTuple):
 
 
 Tables = Mapping[bool, Measured]
-"""Measurements with loss (or on a network that has none anyway) under True, and without under
-False."""
+"""Measurements with the network's loss under True, and without it under False. A network without
+loss has only True."""
 
 
 def with_loss(orders: Collection[Order]) -> list[Order]:
-    """Each order with the loss at each of its places."""
+    """All orders that result from inserting the loss into each order, at every place."""
     return [(*o[:n], LOSS, *o[n:]) for o in orders for n in range(len(o) + 1)]
 
 
 def effects(order: Order) -> dict[str, Weights]:
-    """Each factor's effect in this order."""
+    """Each factor's effect in this order of changes."""
     return dict(_steps(order))
 
 
@@ -77,7 +78,7 @@ def share(name: str, orders: Collection[Order], total: int, tables: Tables) -> L
     """The factor's mean effect over the orders.
 
     If the orders were drawn from a larger `total`, the spread of effects between orders widens the
-    interval. Drawing is without replacement, so the share of orders not drawn counts.
+    interval. Drawing is without replacement, so it widens it only by the share of orders not drawn.
     """
     weights = [effects(order)[name] for order in orders]
     found = _estimate(_mean(weights), tables)
@@ -92,20 +93,21 @@ def share(name: str, orders: Collection[Order], total: int, tables: Tables) -> L
 
 
 def difference(orders: Collection[Order], tables: Tables) -> LogRatio:
-    """ln(B / A) with loss: what all shares add up to."""
+    """ln(B / A) with loss, which is the sum of all shares."""
     whole = frozenset(next(iter(orders))) - {LOSS}
     return _estimate({(whole, True): 1.0, (frozenset(), True): -1.0} if whole else {}, tables)
 
 
 def block_values(name: str, orders: Collection[Order], measured: Measured) -> list[float]:
-    """The factor's share in each block of one network, without a factor for loss."""
+    """The factor's share in each block of one network, where loss is not a factor."""
     weights = _mean([effects(order)[name] for order in orders])
     return [float(value) for value in _values(weights, True, measured)]
 
 
 def interactions(nodes: Collection[Node], tables: Tables) -> dict[tuple[str, str], LogRatio]:
-    """Excess of two factors' effect together over the sum of both, mean over all stacks to which
-    both can be added in either order. Positive: together they are slower."""
+    """Interaction of each pair of factors: their joint effect minus the sum of their single
+    effects, in logs. It is the mean over all stacks to which both can be added in either order.
+    Positive means that the two together are slower than their sum."""
     names = sorted(frozenset().union(*nodes))
     known, found = set(nodes), {}
     for a, b in combinations(names, 2):
@@ -120,8 +122,8 @@ def interactions(nodes: Collection[Node], tables: Tables) -> dict[tuple[str, str
 
 
 def _estimate(weights: Weights, tables: Tables) -> LogRatio:
-    """The mean effect over networks, which were measured in separate blocks, so that their errors
-    are independent."""
+    """An estimate of the mean effect. Networks with and without loss were measured in separate
+    blocks, so their errors are independent."""
     parts, n = [], min(len(table.logs) for table in tables.values())
     for lossy, table in tables.items():
         values = _values(weights, lossy, table)

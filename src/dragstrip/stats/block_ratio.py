@@ -1,18 +1,17 @@
 """How much slower is one stack than another? The typical ratio over blocks.
 
-Each block yields one ratio b / a, which leaves out what its visits share (link seed, drift of the
-host). Their median is the estimate, and its interval assumes nothing of the loads: skewed ones,
-wild ones and two kinds of them (a lost packet of the handshake, or none) leave it its level. On a
-logarithmic scale "10 % slower" and "10 % faster" mirror each other, so turning the comparison
-inverts everything.
+Each block yields one ratio b / a, in which the conditions that its visits share (link seed, drift
+of the host) cancel out. The estimate is the median of these ratios. Its interval assumes no
+distribution: it holds its level for skewed loads, for outliers, and for loads of two kinds (with or
+without a lost packet of the handshake). Swapping a and b inverts the estimate and its interval.
 
-A load that failed or timed out is never dropped. All that is known of it is that it is slower than
-every load that ended: a block in which only `b` failed has the ratio infinity, only `a` zero, both
-one (a tie). An end of an interval may be infinite: then the data cannot exclude that most loads of
+A load that failed or timed out is never dropped. It counts as slower than every load that ended.
+The ratio of a block is infinity if only `b` failed, zero if only `a` failed, and one (a tie) if
+both did. An end of an interval may be infinite: then the data cannot exclude that most loads of
 that stack fail.
 
-Observations that share no block are compared in the order they were made: that costs precision, and
-no level.
+Observations that share no block are paired in the order they were made. This costs precision, but
+the interval keeps its level.
 
 Source: `dragstrip.stats.order_interval`; Montgomery, "Design and Analysis of Experiments" (paired
 comparison design); Lachin, "Worst-rank score analysis with informatively missing observations in
@@ -48,7 +47,7 @@ class BlockRatio(Struct, frozen=True):
     """b / a over blocks."""
 
     logs: tuple[float, ...]
-    """ln(b / a) of each block, rising; infinite where a load failed."""
+    """ln(b / a) of each block, ascending; infinite where a load failed."""
 
     @property
     def n(self) -> int:
@@ -65,15 +64,18 @@ class BlockRatio(Struct, frozen=True):
         return bounds and (_exp(bounds[0]), _exp(bounds[1]))
 
     def p_above(self, ratio: float) -> float:
-        """One-sided p of "b / a is at most `ratio`": small if it is really above."""
+        """One-sided p of the hypothesis that b / a is at most `ratio`; small if b / a is really
+        above."""
         return p_above(self.logs, math.log(ratio))
 
     def p_below(self, ratio: float) -> float:
-        """One-sided p of "b / a is at least `ratio`": small if it is really below."""
+        """One-sided p of the hypothesis that b / a is at least `ratio`; small if b / a is really
+        below."""
         return p_above([-log for log in reversed(self.logs)], -math.log(ratio))
 
     def p_apart(self, margin: float) -> float:
-        """p of "the stacks differ by `margin` (0.05 is 5 %) or more": small if they are equivalent.
+        """p of the hypothesis that the stacks differ by `margin` (0.05 is 5 %) or more; small if
+        they are equivalent.
 
         Two one-sided tests: Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15 (1987),
         657-680. Raises `ValueError` if the margin is not above zero.
@@ -84,8 +86,9 @@ class BlockRatio(Struct, frozen=True):
 
 
 def block_ratio(a: Times, b: Times) -> BlockRatio:
-    """`a[i]` and `b[i]` come from the same block, are positive and in the same unit; `FAILED` for a
-    load that never ended. Raises `ValueError` without pairs, or if a value is not positive."""
+    """The ratio b / a over blocks. `a[i]` and `b[i]` come from the same block, are positive and
+    have the same unit; a load that never ended is `FAILED`. Raises `ValueError` without pairs, or
+    if a value is not positive."""
     return BlockRatio(tuple(np.sort(log_ratios(a, b)).tolist()))
 
 
@@ -103,14 +106,14 @@ def log_ratios(a: Times, b: Times) -> NDArray[np.float64]:
 
 
 def ratio(a: Times, b: Times, level: float = 0.95) -> Ratio:
-    """b / a over pairs, with its interval at `level`; see `block_ratio`."""
+    """The ratio b / a over pairs with its interval at `level`; see `block_ratio`."""
     found = block_ratio(a, b)
     low, high = found.interval(level) or (None, None)
     return Ratio(found.value, low, high, found.n)
 
 
 def matched(a: Mapping[str, float], b: Mapping[str, float]) -> tuple[list[float], list[float]]:
-    """Values of the blocks, by id, that both have, in the order of `a`."""
+    """Values of the blocks that `a` and `b` share, in the order of `a`. The keys are block ids."""
     both = [block for block in a if block in b]
     return [a[block] for block in both], [b[block] for block in both]
 

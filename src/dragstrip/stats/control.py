@@ -1,7 +1,7 @@
-"""The A/A control: the same stack under two names, so that every difference found is a false alarm.
+"""The A/A control: one stack under two names, so every difference found is a false alarm.
 
-False alarms at alpha are binomial (comparisons, alpha) if the testbed and the test are honest. The
-noise floor is how large a difference the testbed shows between things that do not differ.
+If testbed and test are honest, the number of false alarms is binomial (comparisons, alpha). The
+noise floor is the size of the differences that the testbed shows between equal stacks.
 
 Source: Clopper and Pearson, "The use of confidence or fiducial limits illustrated in the case of
 the binomial", Biometrika 26 (1934), 404-413 (interval of the rate); Abedi and Brecht, "Conducting
@@ -22,9 +22,9 @@ class FalseAlarms(Struct, frozen=True):
     alpha: float
     low: float
     high: float
-    """95 % interval of the true rate of false alarms."""
+    """Upper end of the 95 % interval of the true rate of false alarms; `low` is the lower end."""
     p: float
-    """Probability of this many alarms or more if the rate is really `alpha`."""
+    """Probability of at least this many false alarms if the rate is really `alpha`."""
 
     @property
     def rate(self) -> float:
@@ -32,8 +32,8 @@ class FalseAlarms(Struct, frozen=True):
 
 
 def false_alarms(found: Sequence[bool], alpha: float) -> FalseAlarms:
-    """`found` says which of independent A/A comparisons showed a difference at 1 - `alpha`. Raises
-    `ValueError` without any."""
+    """The rate of false alarms. `found` says for each independent A/A comparison whether it showed
+    a difference at 1 - `alpha`. Raises `ValueError` if it is empty."""
     if not found:
         raise ValueError("no A/A comparison, no rate of false alarms")
     n, k = len(found), sum(found)
@@ -44,7 +44,7 @@ def false_alarms(found: Sequence[bool], alpha: float) -> FalseAlarms:
 
 
 def noise_floor(ratios: Sequence[float], share: float = 0.95) -> float:
-    """Difference, as a share of 1, below which `share` of the A/A ratios stay. A ratio and its
+    """The difference, as a fraction, below which `share` of the A/A ratios stay. A ratio and its
     inverse count the same. Raises `ValueError` without ratios."""
     if not ratios:
         raise ValueError("no A/A comparison, no noise floor")

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 
 
 def ecdf(values: Sequence[float], censored: int = 0) -> list[tuple[float, float]]:
-    """Steps (value, share of all observations at or below it), rising, one per distinct value.
+    """Steps (value, share of all observations at or below it), ascending, one per distinct value.
 
-    `values` are the uncensored observations, `censored` is how many more reached the limit.
+    `values` are the uncensored observations; `censored` is the number of those that reached the
+    limit.
     """
     total = len(values) + censored
     ordered = sorted(values)

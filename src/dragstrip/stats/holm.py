@@ -1,7 +1,7 @@
 """Holm's correction for many tests at once: p values that hold for the whole family.
 
-Rejecting every adjusted p below alpha makes a single false alarm, anywhere in the family, no more
-likely than alpha, whatever the tests have to do with each other.
+If every test with an adjusted p below alpha is rejected, the probability of one or more false
+alarms in the family is at most alpha, even if the tests depend on each other.
 
 Source: Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
 Statistics 6 (1979), 65-70. For maps, where a share of false cells may be accepted, use

@@ -1,9 +1,9 @@
 """A mean log-ratio ln(b / a) with its standard error: the shares of `attribution`.
 
-Shares must add up to the whole difference. Means do, medians do not, so that shares keep Student's
-t where ratios have the interval of `block_ratio`. Student's interval is too short towards the long
-tail of skewed values, such as rare late loads. That end moves out by the first term of Edgeworth's
-expansion; the other end stays. What is left: docs/reference/coverage.md.
+Shares must add up to the whole difference. Means do, medians do not, so shares use Student's t, and
+not the interval of `block_ratio`. Student's interval is too short on the side of the long tail of
+skewed values, such as rare late loads. The first term of Edgeworth's expansion moves that end out;
+the other end stays. docs/reference/coverage.md shows the remaining error.
 
 Sources: Bland and Altman, "The use of transformation when comparing two means", BMJ 312 (1996),
 1153 (the interval of the logs, transformed back); Hall, "On the removal of skewness by
@@ -22,14 +22,15 @@ _HALVINGS = 50
 
 
 class LogRatio(Struct, frozen=True):
-    """Estimate of ln(b / a); `error` and `freedom` are those of Student's t."""
+    """A mean of ln(b / a). `error` and `freedom` are the standard error and degrees of freedom of
+    Student's t."""
 
     mean: float
     error: float | None
-    """Standard error of `mean`; None where there are too few values to know."""
+    """Standard error of `mean`; None if there are too few values."""
     freedom: float
     n: int
-    """Blocks."""
+    """Number of blocks."""
     third: float = 0.0
     """Third cumulant of `mean`: its skewness times the cube of `error`."""
 
@@ -46,7 +47,8 @@ class LogRatio(Struct, frozen=True):
         return _exp(self.mean - self._reach(tail, -1)), _exp(self.mean + self._reach(tail, 1))
 
     def _reach(self, tail: float, side: int) -> float:
-        """How far the interval reaches to the `side` beyond which `tail` of the estimates lie."""
+        """Distance from the mean to the end of the interval on this `side`, beyond which `tail` of
+        the estimates lie."""
         from scipy.special import ndtri, stdtrit  # SciPy loads slowly, and every command loads this
 
         assert self.error is not None
@@ -56,19 +58,21 @@ class LogRatio(Struct, frozen=True):
         return float(stdtrit(self.freedom, 1 - tail)) * self.error + max(0.0, side * shift)
 
     def p_above(self, ratio: float) -> float:
-        """One-sided p of "b / a is at most `ratio`": small if it is really above."""
+        """One-sided p of the hypothesis that b / a is at most `ratio`; small if b / a is really
+        above."""
         return self._tail(self.mean - math.log(ratio), -1)
 
     def p_below(self, ratio: float) -> float:
-        """One-sided p of "b / a is at least `ratio`": small if it is really below."""
+        """One-sided p of the hypothesis that b / a is at least `ratio`; small if b / a is really
+        below."""
         return self._tail(math.log(ratio) - self.mean, 1)
 
     def p(self) -> float:
-        """Two-sided p of "no difference"."""
+        """Two-sided p of the hypothesis that there is no difference."""
         return min(1.0, 2 * min(self.p_above(1), self.p_below(1)))
 
     def _tail(self, distance: float, side: int) -> float:
-        """The tail whose interval just reaches so far to this side."""
+        """The tail whose interval ends at this distance on this side."""
         if self.error is None:
             return 1.0
         if self.error == 0:
@@ -93,7 +97,8 @@ def of_mean(logs: Sequence[float], level: float) -> tuple[float, float] | None:
 
 
 def third_of_mean(values: Sequence[float]) -> float:
-    """Unbiased third cumulant of the mean (Fisher's k-statistic by n²); 0 of fewer than three."""
+    """Unbiased third cumulant of the mean (Fisher's k-statistic divided by n²); 0 with fewer than
+    three values."""
     n = len(values)
     if n < 3:
         return 0.0
@@ -102,5 +107,6 @@ def third_of_mean(values: Sequence[float]) -> float:
 
 
 def _exp(log: float) -> float:
-    """e to the `log`, infinite instead of an error where few values leave an interval open."""
+    """e to the power of `log`; infinite instead of an overflow error, where few values leave an
+    interval open."""
     return math.exp(log) if log < 700 else math.inf

@@ -1,12 +1,12 @@
-"""What a few exact pairs of loads say: more than half of them decide.
+"""Decides by a majority of a few exact pairs of loads.
 
-In virtual time two loads with the same seed differ by the change, and by chance effects of the
-change: another order of threads, other keys. Where these are small beside what is asked for, a test
-for populations would still ask for ten loads. Here each pair has a vote, and one odd pair among
-three is outvoted. Loads with other seeds show how large chance effects are.
+In virtual time, two loads with the same seed differ only by the change itself and by its chance
+effects, such as another order of threads or other keys. Even if these effects are small beside the
+ratio in question, a test for populations would need ten loads. Here each pair has one vote, so one
+odd pair among three is outvoted. Loads with other seeds show the size of the chance effects.
 
-That is no level of confidence, so there is no p value. How often a majority errs was measured:
-docs/reference/virtual-gate.md.
+A majority has no confidence level, so there is no p value. docs/reference/virtual-gate.md gives its
+measured error rate.
 """
 
 import math
@@ -26,11 +26,11 @@ class Majority(Struct, frozen=True):
 
     ratio: BlockRatio
     sides: tuple[tuple[float, ...], tuple[float, ...]]
-    """The loads of each side, with a seed each."""
+    """Load times of stack a and of stack b, one per seed."""
 
     def is_fit(self, ratio: float) -> bool:
         """Whether more than half of each side's loads are nearer to their median than `ratio` is to
-        1. Otherwise chance alone could bring about such a ratio, and pairs decide nothing."""
+        1. If not, chance alone could cause such a ratio, and the pairs decide nothing."""
         return all(_agree(loads, abs(math.log(ratio))) for loads in self.sides)
 
     @property
@@ -40,7 +40,7 @@ class Majority(Struct, frozen=True):
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The least and the greatest b / a."""
+        """The smallest and the largest b / a."""
         return math.exp(self.ratio.logs[0]), math.exp(self.ratio.logs[-1])
 
     def interval(self, level: float = 0.95) -> tuple[float, float] | None:
@@ -48,8 +48,8 @@ class Majority(Struct, frozen=True):
         return self.ratio.interval(level)
 
     def beyond(self, ratio: float, way: Way) -> bool | None:
-        """Whether more than half of the pairs lie beyond `ratio` on that side; False if more than
-        half do not; None if it is a tie."""
+        """Whether more than half of the pairs lie beyond `ratio` on that side. False if more than
+        half do not; None for a tie."""
         point = math.log(ratio)
         pairs = sum(log > point if way == "above" else log < point for log in self.ratio.logs)
         return None if 2 * pairs == self.ratio.n else 2 * pairs > self.ratio.n

@@ -10,7 +10,7 @@ from dragstrip.stats.order_interval import order_interval
 
 class Median(Struct, frozen=True):
     """A median with its interval. `low` and `high` are None if n is too small for the level: below
-    5 at 95 %. An infinite value lies beyond every load that ended."""
+    5 at 95 %. An infinite value stands for loads that never ended."""
 
     value: float
     low: float | None
@@ -19,7 +19,8 @@ class Median(Struct, frozen=True):
 
 
 def median(values: Sequence[float], level: float = 0.95) -> Median:
-    """The values may hold infinity, for loads that never ended. Raises `ValueError` without any."""
+    """The median with its interval. `values` may contain infinity, for loads that never ended.
+    Raises `ValueError` without values."""
     if not values:
         raise ValueError("no values have no median")
     ordered = sorted(values)
@@ -28,7 +29,8 @@ def median(values: Sequence[float], level: float = 0.95) -> Median:
 
 
 def middle(ordered: Sequence[float]) -> float:
-    """The value in the middle of rising ones, or the mean of two; 0 between both infinities."""
+    """The median of ascending values: the middle one, or the mean of the two in the middle; 0
+    between minus and plus infinity."""
     n = len(ordered)
     low, high = ordered[(n - 1) // 2], ordered[n // 2]
     if low == high:

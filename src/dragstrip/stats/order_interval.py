@@ -1,9 +1,9 @@
 """An interval for a median that holds its level whatever the values look like.
 
-The number of n values below the population's median is binomial (n, 1/2), so the interval between
-two symmetric order statistics covers the median with a probability that can be counted. Few levels
-are available that way; between them the ends are interpolated. The only assumption is that the
-values are independent. An infinite value (a load that never ended) counts like any other.
+The number of values below the population's median is binomial (n, 1/2). So the probability that the
+interval between two symmetric order statistics covers the median is known. Only some levels are
+available that way; for others the ends are interpolated. The only assumption is that the values are
+independent. An infinite value (a load that never ended) counts like any other.
 
 Source: David and Nagaraja, "Order Statistics", 3rd edition, section 7.1; Hettmansperger and
 Sheather, "Confidence intervals based on interpolated order statistics", Statistics & Probability
@@ -16,13 +16,13 @@ from collections.abc import Sequence
 from functools import cache
 
 SHORT = 1.3
-"""The interval from the least to the greatest value may miss by this factor more often than asked:
-five values cover 93.75 %, and are taken for 95 %."""
+"""The interval from the smallest to the largest value may miss this many times as often as
+requested: five values cover 93.75 %, and are accepted for 95 %."""
 
 
 def order_interval(ordered: Sequence[float], level: float) -> tuple[float, float] | None:
-    """Interval of the median of rising values; None if they are too few for the level, see
-    `least`."""
+    """Interval of the median, from ascending values; None with fewer values than `least` of this
+    level."""
     n, miss = len(ordered), (1 - level) / 2
     if n < least(level):
         return None
@@ -36,7 +36,7 @@ def order_interval(ordered: Sequence[float], level: float) -> tuple[float, float
 
 @cache
 def least(level: float) -> int:
-    """The least number of values with an interval: 5 at 95 %, 10 at 99.8 %.
+    """Fewest values that have an interval: 5 at 95 %, 10 at 99.8 %.
 
     Raises `ValueError` for a level that is not between 0 and 1.
     """
@@ -49,8 +49,10 @@ def least(level: float) -> int:
 
 
 def p_above(ordered: Sequence[float], point: float) -> float:
-    """One-sided p of "the median is at most `point`": half of what the interval misses whose lower
-    end is `point`. Where all values lie above it is 2^-n, over `SHORT`."""
+    """One-sided p of the hypothesis that the median is at most `point`.
+
+    It is half of the error probability of the interval whose lower end is `point`. If all values
+    lie above `point` it is 2^-n / `SHORT`."""
     n, k = len(ordered), bisect_right(ordered, point)
     if k in (0, n):
         return 2.0**-n / SHORT if k == 0 else 1.0
@@ -65,8 +67,8 @@ def p_above(ordered: Sequence[float], point: float) -> float:
 
 @cache
 def _place(n: int, miss: float) -> tuple[int, float]:
-    """Rank k of the outer order statistic, 0 if there is none, and how far the end lies from it
-    towards the next (Hettmansperger and Sheather, equation 2)."""
+    """Rank k of the outer order statistic (0 if there is none), and the share of the way from it to
+    the next at which the end lies (Hettmansperger and Sheather, equation 2)."""
     tails = _tails(n)
     k = sum(tail <= miss for tail in tails[: n // 2])
     if k == 0:
@@ -87,7 +89,7 @@ def _tails(n: int) -> tuple[float, ...]:
 
 
 def _towards(outer: float, inner: float, share: float, beyond: float) -> float:
-    """The value at a share of the way from the outer to the inner; never past what is known."""
+    """The value at `share` of the way from `outer` to `inner`, limited by `beyond`."""
     if outer == inner or share == 0:
         return outer
     if math.isinf(outer):

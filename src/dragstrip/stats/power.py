@@ -1,7 +1,7 @@
-"""What difference a number of blocks can show.
+"""The smallest difference that a number of blocks can detect.
 
-Where the blocks' log-ratios are normal, the interval of their median is known but for its place and
-its spread, so its ends are drawn once.
+For normal log-ratios the ends of the median's interval have one distribution up to location and
+scale, so it is simulated once.
 """
 
 from functools import cache
@@ -15,12 +15,12 @@ _DRAWS = 20_000
 
 @cache
 def detectable(n: int, *, alpha: float, power: float) -> float | None:
-    """The least true difference that the interval of n blocks at 1 - `alpha` shows to be one, with
+    """The smallest true difference that the interval of n blocks at 1 - `alpha` detects with
     probability `power`.
 
-    The unit is a standard deviation of the blocks' differences. For times, a standard deviation of
-    the logs is about the coefficient of variation, so 1 at a CV of 4 % is a difference of 5.7 %
-    between stacks whose visits share nothing. None if n blocks have no interval.
+    The unit is a standard deviation of the blocks' log-ratios. For times, the standard deviation of
+    the logs is about the coefficient of variation. So 1 at a CV of 4 % is a difference of 5.7 %
+    between stacks whose visits are independent. None if n blocks have no interval.
     """
     if n < least(1 - alpha):
         return None

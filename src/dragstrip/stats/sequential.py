@@ -1,9 +1,9 @@
 """When to stop: group-sequential looks with a hard cap.
 
-Looking again and again at 5 % and stopping at the first success finds differences that are not
-there. Alpha spending fixes how much of alpha may be used up by each look. At each look the interval
-is wider than 95 %, so that all looks together are wrong with probability alpha. A study stops when
-this interval excludes 1, lies within the equivalence margin, or the cap is reached.
+Testing repeatedly at 5 % and stopping at the first success finds differences that do not exist.
+Alpha spending sets how much of alpha each look may use. At each look the interval is wider than one
+at 95 %, so that all looks together err with probability alpha. A study stops when this interval
+excludes 1, lies within the equivalence margin, or the cap is reached.
 
 Source: Lan and DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 70 (1983),
 659-663 (the two spending functions); Armitage, McPherson and Rowe, JRSS A 132 (1969), 235-244 (the
@@ -28,22 +28,22 @@ Verdict = Literal["go on", "faster", "slower", "equivalent", "not decided"]
 """Verdict on `b` against `a`; ``not decided`` means that the cap was reached."""
 
 Interval = Callable[[Sequence[float], float], tuple[float, float] | None]
-"""Interval of b / a at a level, from log-ratios of blocks; None with too few."""
+"""Interval of b / a at a level, from the blocks' log-ratios; None with too few blocks."""
 
 _GRID = 801
 _TINY = 1e-12
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """`looks` are numbers of blocks, rising; the last one is the cap."""
+    """The looks of a study. `looks` are ascending numbers of blocks; the last one is the cap."""
 
     looks: tuple[int, ...] = (8, 12, 16, 21, 26, 31)
     alpha: float = 0.05
     margin: float | None = None
     """Equivalence margin (0.05 is 5 %); None never stops for equivalence."""
     spending: Spending = "Pocock"
-    """O'Brien-Fleming's keeps nearly all of alpha for the end; a median of few blocks has no
-    interval at the levels that leaves for early looks."""
+    """How alpha is spent. O'Brien-Fleming keeps nearly all of it for the end; at the levels that
+    remain for early looks, the median of a few blocks has no interval."""
 
     def __post_init__(self) -> None:
         if not self.looks or self.looks[0] < 2 or list(self.looks) != sorted(set(self.looks)):
@@ -57,15 +57,15 @@ class Plan(Struct, frozen=True, kw_only=True):
 class Decision(Struct, frozen=True):
     verdict: Verdict
     n: int
-    """Blocks at the look that decided, or at the last look so far; 0 before the first."""
+    """Number of blocks at the look that decided, or at the last look so far; 0 before the first."""
     low: float | None = None
     high: float | None = None
-    """Repeated confidence interval of b / a at that look; None where its level asks for more blocks
-    than it has."""
+    """Upper end of the repeated confidence interval of b / a at that look; None if its level needs
+    more blocks."""
 
 
 def spent(share: float, alpha: float, spending: Spending) -> float:
-    """How much of `alpha` may be spent once this share of the blocks is made.
+    """The part of `alpha` that may be spent once this share of the blocks is made.
 
     O'Brien-Fleming: each side spends half of alpha by 2 - 2 Phi(z / sqrt(share)).
     """
@@ -110,15 +110,14 @@ def boundaries(plan: Plan) -> tuple[float, ...]:
 
 
 def of_median(logs: Sequence[float], level: float) -> tuple[float, float] | None:
-    """The interval of the typical block's b / a."""
+    """Interval of the median of b / a, from the blocks' log-ratios."""
     return BlockRatio(tuple(sorted(logs))).interval(level)
 
 
 def decide(logs: Sequence[float], plan: Plan, interval: Interval = of_median) -> Decision:
-    """What the blocks' log-ratios ln(b / a), in the order they were made, allow to say.
+    """The decision that the blocks' log-ratios ln(b / a) allow, in the order they were made.
 
-    The answer depends only on the blocks up to the look that decides: a resumed study decides the
-    same.
+    It depends only on the blocks up to the look that decides, so a resumed study decides the same.
     """
     decision = Decision("go on", 0)
     plan = reachable(plan) if interval is of_median else plan
@@ -133,8 +132,8 @@ def decide(logs: Sequence[float], plan: Plan, interval: Interval = of_median) ->
 
 @cache
 def reachable(plan: Plan) -> Plan:
-    """The plan without first looks at which a median has no interval at their level: they would
-    spend some of alpha and decide nothing. The cap stays."""
+    """The plan without early looks whose level is too high for the median to have an interval. They
+    would spend some of alpha and decide nothing. The cap stays."""
     while len(plan.looks) > 1:
         miss = 2 * float(ndtr(-boundaries(plan)[0]))
         if miss > _TINY and least(1 - miss) <= plan.looks[0]:

@@ -1,13 +1,13 @@
-"""The tail and the width of two samples of load times, compared: ratios of the 95th percentile and
-of the interquartile range.
+"""Compares the tail and the width of two samples of load times, by ratios of their 95th percentiles
+and interquartile ranges.
 
-A change that only widens the tail leaves the mean ratio where it was. Quantiles are Harrell and
-Davis's: means of all order statistics, weighted by how likely each is the quantile, so that a
-bootstrap of them is smooth. Plain percentile intervals of such a ratio hold 95 % of the time from
-about 100 loads on; with fewer they are too narrow for the tail and a little too wide for the
-quartiles. So percentiles are taken further out or in, as `_outside` says. That was fitted to
-simulated normal, log-normal, exponential and t3 loads (bench/stats/spread.py), of which 95 %
-intervals then hold 94 to 97 %. Fewer loads than `LEAST` have no interval.
+A change that only widens the tail leaves the mean ratio where it was. Quantiles are those of
+Harrell and Davis: means of all order statistics, weighted by the probability that each is the
+quantile, so their bootstrap is smooth. Plain percentile intervals of such a ratio hold 95 % of the
+time from about 100 loads on; with fewer they are too narrow for the tail and a little too wide for
+the quartiles. So `_outside` moves the percentiles out or in. It was fitted to simulated normal,
+log-normal, exponential and t3 loads (bench/stats/spread.py), for which 95 % intervals then cover 94
+to 97 %. Fewer loads than `LEAST` have no interval.
 
 Sources: Harrell and Davis, "A new distribution-free quantile estimator", Biometrika 69 (1982),
 635-640; Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapters 13 and 18
@@ -25,25 +25,26 @@ from numpy.typing import NDArray
 Statistic = Literal["p95", "iqr"]
 STATISTICS: tuple[Statistic, ...] = ("p95", "iqr")
 LEAST: dict[Statistic, int] = {"p95": 31, "iqr": 15}
-"""Loads of each stack from which on there is an interval."""
+"""Fewest loads of each stack for an interval."""
 
 _RESAMPLES = 2000
 _QUARTILES = 1.2
-"""Factor of the level's complement for the interquartile range."""
+"""Factor on 1 - level for intervals of the interquartile range."""
 
 Floats = NDArray[np.float64]
 
 
 class Quantiles(Struct, frozen=True):
-    """Estimate of b / a in a statistic; an `Estimate` of `dragstrip.results.compare.capsules`."""
+    """An estimate of b / a for a statistic; an `Estimate` of
+    `dragstrip.results.compare.capsules`."""
 
     value: float
     n: int
-    """Loads of the smaller sample."""
+    """Number of loads in the smaller sample."""
     draws: tuple[float, ...] = ()
     """Logs of the resampled ratios, sorted; empty with too few loads."""
     outside: float = 1.0
-    """Factor by which the complement of a level is multiplied."""
+    """Factor on 1 - level, which moves the ends of the interval."""
 
     def interval(self, level: float = 0.95) -> tuple[float, float] | None:
         """Confidence interval of b / a; None with too few loads."""
@@ -54,16 +55,18 @@ class Quantiles(Struct, frozen=True):
         return math.exp(low), math.exp(high)
 
     def p_above(self, ratio: float) -> float:
-        """One-sided p of "b / a is at most `ratio`": small if it is really above."""
+        """One-sided p of the hypothesis that b / a is at most `ratio`; small if b / a is really
+        above."""
         return self._p(np.searchsorted(self.draws, math.log(ratio), "right"))
 
     def p_below(self, ratio: float) -> float:
-        """One-sided p of "b / a is at least `ratio`": small if it is really below."""
+        """One-sided p of the hypothesis that b / a is at least `ratio`; small if b / a is really
+        below."""
         return self._p(len(self.draws) - np.searchsorted(self.draws, math.log(ratio), "left"))
 
     def _p(self, beyond: int | np.integer) -> float:
-        """The p from the number of draws on the other side; never 0, which no number of draws can
-        show."""
+        """p from the number of draws on the other side. It is never 0, because a finite number of
+        draws cannot show that."""
         if not self.draws:
             return 1.0
         return min(1.0, (int(beyond) + 1) / (len(self.draws) + 1) / self.outside)
@@ -72,8 +75,8 @@ class Quantiles(Struct, frozen=True):
 def quantile_ratio(
     a: Sequence[float], b: Sequence[float], statistic: Statistic, *, paired: bool
 ) -> Quantiles | None:
-    """The ratio b / a in a statistic of positive times. With `paired`, `a[i]` and `b[i]` are of one
-    block and resampled together. None where a statistic is 0, because then there is no ratio."""
+    """The ratio b / a of a statistic of positive times. With `paired`, `a[i]` and `b[i]` are of one
+    block and are resampled together. None if the statistic of either is 0."""
     one, other = np.asarray(a, float), np.asarray(b, float)
     n = min(len(one), len(other))
     if not n:

@@ -25,7 +25,8 @@ class Box(Struct, frozen=True, kw_only=True):
     q3: float
     high: float
     outliers: tuple[float, ...]
-    """Values beyond the whiskers, rising: drawn, and never removed from the numbers."""
+    """Values beyond the whiskers, ascending. They are drawn, and never left out of the
+    statistics."""
     n: int
 
 

@@ -1,4 +1,4 @@
-"""A study of the stacks between two stacks, to say where a difference comes from."""
+"""A study of the stacks between two stacks, which attributes their difference to properties."""
 
 from collections.abc import Collection, Sequence
 
@@ -13,10 +13,10 @@ from dragstrip.model.study import CellKey, Stopping, Study
 from dragstrip.study.controls import controls_of
 
 RUNS = 31
-"""The cap; most cells are settled earlier."""
+"""Most blocks per cell; most cells are decided earlier."""
 STOPPING = Stopping(looks=(5, 8, 12, 17, 23), margin=0.02, spending="Pocock")
-"""A cell ends when every factor's share is shown to be more or less than nothing, or within 2 %,
-by the interval that is printed: Student's of a mean, which five blocks have at every level."""
+"""A cell stops when every factor's share is shown to differ from zero, or to be within 2 %. The
+printed interval decides: Student's t of a mean, which five blocks have at every level."""
 
 
 def bridge_study(
@@ -29,11 +29,10 @@ def bridge_study(
     cells: Collection[CellKey] = (),
     controls: bool = True,
 ) -> Study:
-    """The pages, networks, connections and client of `study`, or only these cells of it, with the
-    stacks between `a` and `b`.
+    """A study like `study`, or like these cells of it, with the stacks between `a` and `b`.
 
-    Networks that lose packets at random are visited without loss, too. Raises `InputError` if there
-    is nothing between the two.
+    Networks with random loss are also visited without it. Raises `InputError` if there is no stack
+    between the two.
     """
     if a.name == b.name:
         raise InputError(f"stack {a.name!r} is given twice: a difference needs two stacks")
@@ -69,7 +68,7 @@ def bridge_study(
 
 
 def without_loss(network: Network) -> Network:
-    """The same network without random loss of its own; single hosts' ways lose nothing either."""
+    """The same network without random loss, including the paths of single hosts."""
 
     def only(direction: Direction) -> Direction:
         hosts = tuple(structs.replace(host, loss=0.0) for host in direction.hosts)

@@ -1,4 +1,5 @@
-"""Which client makes a study's visits: the browser that each stack names, or the load generator."""
+"""Chooses the client that makes a study's visits: the browser that each stack names, or the load
+generator."""
 
 from collections.abc import Sequence
 
@@ -14,12 +15,13 @@ NO_FALSE_START = (
     "by the load generator with TLS 1.3, whose handshake takes as many round trips: it has no "
     "False Start"
 )
-"""Note on a stack with TLS 1.2. Without False Start a first visit would take one round trip more
-than in Chromium."""
+"""Note on a stack with TLS 1.2. TLS 1.2 without False Start would take one round trip more than in
+Chromium on a first visit."""
 
 
 def loaded_by(stacks: Sequence[Stack], client: str, where: str = "--client") -> tuple[Stack, ...]:
-    """The stacks with this client; ``browser`` leaves them as they are. Raises `InputError`."""
+    """The stacks with this client; ``browser`` leaves them unchanged. Raises `InputError`, which
+    names `where`."""
     if client not in CLIENTS:
         raise InputError(f"{where} {client!r} is unknown; choose from {', '.join(CLIENTS)}")
     if client == LOADER:
@@ -37,8 +39,8 @@ def study_by(study: Study, client: str) -> Study:
 
 
 def check_clients(stacks: Sequence[Stack]) -> None:
-    """Raises `InputError` if a browser and the load generator share a study, or if the load
-    generator is to predict a handshake that it cannot."""
+    """Raise `InputError` if a browser and the load generator share a study, or if the load
+    generator does not support a stack's handshake."""
     for stack in stacks:
         if stack.loaded_by.follows_graphs and stack.tls == "1.2":
             raise InputError(
@@ -57,7 +59,7 @@ def check_clients(stacks: Sequence[Stack]) -> None:
 
 
 def check_cache(stacks: Sequence[Stack], connections: Sequence[ConnectionMode]) -> None:
-    """Raises `InputError` for repeat visits with a cache in a client that has none."""
+    """Raise `InputError` for visits with a kept cache in a client that has no cache."""
     if "repeat-cached" in connections:
         for stack in stacks:
             if stack.loaded_by.follows_graphs:

@@ -1,5 +1,5 @@
-"""The controls of a study: stacks that say what the testbed sees where nothing, or something known,
-differs."""
+"""The controls of a study: stacks that show what the testbed measures where no difference, or a
+known one, exists."""
 
 from collections.abc import Sequence
 
@@ -12,8 +12,9 @@ SAME, HELD = "control-same", "control-held"
 
 
 def controls_of(stacks: Sequence[Stack], *, live: bool = False) -> tuple[Stack, ...]:
-    """The first stack once more (A/A: every difference is a false alarm), and with each
-    connection's first response held for one round trip (positive: to be found on the first byte).
+    """Two copies of the first stack. In the A/A control, every difference is a false alarm. In the
+    positive control, each connection's first response is held for one round trip, which the time to
+    first byte must show.
 
     Only our origin holds responses; with other servers the positive control is left out.
     """

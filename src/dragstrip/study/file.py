@@ -63,8 +63,8 @@ MAX_SEED = 2**48
 
 
 class StudyFile(SpecOptions, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The keys of a study file: the options, and what else they speak of by name or as a table.
-    `dragstrip.study.schema` makes its JSON schema of them."""
+    """The keys of a study file: the options, and the tables and names that they refer to.
+    `dragstrip.study.schema` makes the JSON schema from this class."""
 
     name: str = ""
     """The study's name (default: the file's name without its ending)."""
@@ -142,7 +142,8 @@ def _program(client: dict[str, Any] | str) -> str:
 
 
 def _client(table: dict[str, Any]) -> Client:
-    """Raises `InputError`. What a capsule says of its client is not asked so strictly."""
+    """The client in a study file. Raises `InputError`. It is stricter than reading a client from a
+    capsule."""
     if "browser" in table:
         raise InputError(
             'client.browser: a stack names its browser, like [stack.old] browser = "…"'
@@ -157,7 +158,7 @@ def _client(table: dict[str, Any]) -> Client:
 
 
 def _brought(folder: Path, tables: dict[str, dict[str, Any]]) -> dict[str, Stack]:
-    """The stacks of the servers that a study brings."""
+    """The stacks of the servers that a study defines, by name."""
     stacks_by_name: dict[str, Stack] = {}
     for name, table in tables.items():
         stacks_by_name |= stacks_of(read_server(name, table, folder))
@@ -165,7 +166,8 @@ def _brought(folder: Path, tables: dict[str, dict[str, Any]]) -> dict[str, Stack
 
 
 def _stacks(tables: dict[str, dict[str, Any]], brought: dict[str, Stack]) -> dict[str, Stack]:
-    """Variations may build upon the known stacks and upon those before them."""
+    """The study's own stacks by name. A stack may be based on a known stack or on an earlier one in
+    the file."""
     stacks_by_name = dict(brought)
     for name, fields in tables.items():
         try:
@@ -176,6 +178,6 @@ def _stacks(tables: dict[str, dict[str, Any]], brought: dict[str, Stack]) -> dic
 
 
 def _beside(study: Path, page: str) -> str:
-    """A page's path is relative to the study file; other forms stay."""
+    """A page's path relative to the study file; other forms of a page stay unchanged."""
     beside = study.parent / page
     return str(beside) if beside.exists() else page

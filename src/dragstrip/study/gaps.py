@@ -1,4 +1,5 @@
-"""What a server costs by itself, so that it is not mistaken for a protocol.
+"""Measured differences between servers, so that they are not mistaken for differences between
+protocols.
 
 `server_gaps.json` beside this file is written by bench/protocols/legacy_parity.py: page load times
 over one server divided by those over another, in the same browser and protocol.
@@ -21,20 +22,20 @@ FILE = "server_gaps.json"
 
 class Gap(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     server: str
-    """The server's name; `against` is a name too."""
+    """The server's name; `against` names the other server."""
     against: str
     browser: str
     protocol: Protocol
     load: str
-    """Page and network, in words."""
+    """Page and network of the measurement, in words."""
     ratio: float
-    """Ratio of medians, `server` to `against`: above 1, `server` is slower."""
+    """Ratio of medians, `server` divided by `against`. Above 1, `server` is slower."""
     low: float | None
     high: float | None
-    """95 % interval of `ratio`; None below five blocks."""
+    """Upper end of the 95 % interval of `ratio`; None with fewer than five blocks."""
     blocks: int
     measured: str
-    """Date (ISO 8601)."""
+    """Date of the measurement (ISO 8601)."""
 
     def reversed(self) -> "Gap":
         low, high = (1 / end if end else None for end in (self.high, self.low))
@@ -59,20 +60,20 @@ class Gap(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 def figures(ratio: float, low: float | None, high: float | None) -> str:
-    """The ratio, with its interval if it has one."""
+    """The ratio in words, with its interval if it has one."""
     return f"{ratio:.3f} ({low:.3f} to {high:.3f})" if low and high else f"{ratio:.3f}"
 
 
 @cache
 def gaps() -> tuple[Gap, ...]:
-    """All that were measured."""
+    """All measured gaps."""
     text = resources.files("dragstrip.study").joinpath(FILE).read_bytes()
     return msgspec.json.decode(text, type=tuple[Gap, ...])
 
 
 def servers(stacks: Sequence[Stack], known: Iterable[Gap] | None = None) -> str:
-    """Who serves which stack, and the gap of each server to that of the first stack; empty if one
-    server serves them all."""
+    """A sentence on which server serves which stack, and the gap of each server to the first
+    stack's; empty if one server serves all."""
     served: dict[str, list[Stack]] = {}
     for stack in stacks:
         served.setdefault(stack.server, []).append(stack)
@@ -90,7 +91,8 @@ TCP+, both from our origin, 31 blocks: `uv run python bench/parity 31` (docs/ref
 
 
 def own_parity(stacks: Sequence[Stack]) -> Iterator[str]:
-    """The gap between HTTP/3 and TCP in our own origin without a rate limit, if stacks use both."""
+    """A sentence on the gap between HTTP/3 and TCP in our own origin without a rate limit, if
+    stacks use both."""
     ours = [s for s in stacks if s.server == OURS]
     if len({s.protocol == "h3" for s in ours}) == 2:
         yield (
@@ -104,7 +106,7 @@ def _sentences(served: dict[str, list[Stack]], known: tuple[Gap, ...]) -> Iterat
     first, *others = served
 
     def nearest(server: str, against: str) -> Gap | None:
-        """The gap between these servers, in a browser that loads over them if there is one."""
+        """The gap between these servers, preferably in a browser that works with both."""
         browsers = {s.browser for name in {server, against} & {*served} for s in served[name]}
         between = [g for g in either if (g.server, g.against) == (server, against)]
         return min(between, key=lambda g: g.browser not in browsers, default=None)

@@ -1,4 +1,5 @@
-"""How far the load generator is off, as bench/loader/error.py measured it, in a sentence."""
+"""The load generator's error against browsers, as measured by bench/loader/error.py, in a
+sentence."""
 
 from functools import cache
 from importlib import resources
@@ -28,18 +29,19 @@ class _Kind(Struct, frozen=True):
 class LoaderError(Struct, frozen=True):
     browser: str
     kinds: dict[str, _Kind]
-    """The error on recordings, HARs without bodies, and stand-ins for unrecorded pages."""
+    """The error by kind of page: recordings, HARs without bodies, and stand-ins for unrecorded
+    pages."""
 
 
 @cache
 def measured() -> LoaderError | None:
-    """None if not measured yet."""
+    """The measured error; None if it was not measured yet."""
     file = resources.files("dragstrip.study").joinpath(_FILE)
     return msgspec.json.decode(file.read_bytes(), type=LoaderError) if file.is_file() else None
 
 
 def predicted() -> str:
-    """What stands beside every answer that rests on the load generator."""
+    """The sentence that accompanies every answer from the load generator."""
     error = measured()
     if not error:
         return (

@@ -1,4 +1,5 @@
-"""A network as a TOML table: what stands there beyond the fields of `dragstrip.model.network`.
+"""Reads a network from a TOML table, which may have keys besides the fields of
+`dragstrip.model.network`.
 
 [slow]
 two_way_loss = 0.033                # instead of loss: (1 - l)^2 = 1 - p per direction
@@ -22,7 +23,7 @@ from dragstrip.study.tracefiles.files import read_side
 
 
 def read_network(name: str, table: Mapping[str, Any], folder: Path) -> Network:
-    """The network of a table. Raises `InputError` naming the place inside the table."""
+    """The network of a table. Raises `InputError`, which names the place inside the table."""
     fields = {"name": name, **table}
     sides: dict[str, dict[str, Any]] = {}
     for way in ("down", "up"):
@@ -61,7 +62,7 @@ def read_network(name: str, table: Mapping[str, Any], folder: Path) -> Network:
 
 
 def placed(message: str) -> str:
-    """msgspec says ``... - at `$.runs```: put the place first, and say what to do."""
+    """An error message of msgspec (``... - at `$.runs```) with the place first and a cure added."""
     match = re.fullmatch(r"(.*) - at `\$\.?(.*)`", message)
     said = match[1] if match else message
     for pattern, words in _WORDS.items():

@@ -25,7 +25,7 @@ def check(
     addresses: Addresses,
     live: bool,
 ) -> None:
-    """Raises `InputError` for what no visit could be."""
+    """Raise `InputError` for combinations with which no visit is possible."""
     if live:
         _check_live(networks, stacks)
     check_clients(stacks)
@@ -51,7 +51,7 @@ def check(
 def _check_paths(
     network: str, paths: Sequence[HostPath], pages: Sequence[Page], addresses: Addresses
 ) -> None:
-    """Hosts that share an address have one path: a network may not give them two."""
+    """Raise `InputError` if a network has different paths for hosts that share an address."""
     given = {path.host: (path.delay_ms, path.loss) for path in paths}
     for page in pages if given else ():
         for server in servers(page, addresses):
@@ -91,7 +91,7 @@ def _check_hints(pages: Sequence[Page], stacks: Sequence[Stack]) -> None:
 
 
 def _check_ports(pages: Sequence[Page], stacks: Sequence[Stack]) -> None:
-    """Only our origin answers at a page's own ports, and only directly."""
+    """Raise `InputError` for pages with their own ports unless our origin serves them directly."""
     for page in pages:
         both = page.http_ports & page.https_ports
         if both:

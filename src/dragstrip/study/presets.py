@@ -22,13 +22,14 @@ from dragstrip.study.tracefiles.network import PREFIX, trace_network
 
 @cache
 def networks() -> Mapping[str, Network]:
-    """Name to network, from networks.toml."""
+    """Networks by name, from networks.toml."""
     return {k: read_network(k, v, Path()) for k, v in _table("networks").items()}
 
 
 @cache
 def stacks() -> Mapping[str, Stack]:
-    """Name to stack: stacks.toml, legacy_stacks.toml, and those of every foreign server."""
+    """Stacks by name: those of stacks.toml and legacy_stacks.toml, and those of every other
+    server."""
     known: dict[str, Stack] = {}
     for name, fields in (_table("stacks") | _table("legacy_stacks")).items():
         known[name] = make_stack(name, fields, known)
@@ -39,9 +40,9 @@ def stacks() -> Mapping[str, Stack]:
 
 
 def make_stack(name: str, fields: Mapping[str, Any], known: Mapping[str, Stack]) -> Stack:
-    """A stack from its TOML table; a `base` gives the fields it leaves out.
+    """A stack from its TOML table. Missing fields come from the stack named by `base`.
 
-    Raises `InputError` for an unknown base, `msgspec.ValidationError` for anything else wrong.
+    Raises `InputError` for an unknown base, and `msgspec.ValidationError` for any other error.
     """
     own = dict(fields)
     base = own.pop("base", None)
@@ -80,7 +81,7 @@ def find_stack(name: str) -> Stack:
 
 
 def in_browser(stack: Stack, browser: str) -> Stack:
-    """The stack, loaded by another browser: by name, or a Chromium by its path. Raises
+    """The stack with another browser, given by name or by the path of a Chromium. Raises
     `InputError`."""
     if is_path(browser) or Path(browser).is_file():
         browser = str(Path(browser).resolve())
@@ -91,7 +92,7 @@ def in_browser(stack: Stack, browser: str) -> Stack:
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """``, did you mean 'LTE'?`` or nothing."""
+    """A suggestion for a misspelt name, such as ``, did you mean 'LTE'?``, or an empty string."""
     by_lower = {k.lower(): k for k in known}
     close = get_close_matches(name.lower(), by_lower, n=1)
     return f" (did you mean {by_lower[close[0]]!r}?)" if close else ""

@@ -1,8 +1,8 @@
 """Cells drawn from ranges instead of crossed: `[sample]` of a study file.
 
-The points are Sobol's sequence, scrambled by the study's seed (Sobol 1967; Owen 1998). Any first
-part of it covers the ranges evenly, so a study that is cut off is a smaller sample and no corner of
-the whole. More cells continue the same sequence.
+The points are Sobol's sequence, scrambled by the study's seed (Sobol 1967; Owen 1998). Any number
+of first points covers the ranges evenly, so an interrupted study is a smaller sample of all ranges.
+More cells continue the same sequence.
 """
 
 from collections.abc import Iterator
@@ -19,11 +19,11 @@ Range = tuple[float, float]
 
 
 class Sample(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Cells drawn from ranges, in place of pages and networks. All ranges are drawn from on a
-    logarithmic scale."""
+    """Cells drawn from ranges, in place of pages and networks. Values are uniform on a logarithmic
+    scale."""
 
     cells: int
-    """How many. A larger number continues the same sequence."""
+    """Number of cells. A larger number continues the same sequence."""
     down_mbps: Range
     rtt_ms: Range
     """Round trip, half of it each way."""
@@ -58,11 +58,12 @@ class Sample(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 _FACTORS = ("down_mbps", "rtt_ms", "loss", "queue_ms", "page_bytes", "objects")
-"""One dimension of the sequence each; their order is part of the draw."""
+"""The factors of a cell. Each is one dimension of the sequence, so their order affects the
+cells."""
 
 
 class DrawnCell(Struct, frozen=True, kw_only=True):
-    """A cell before its page is made."""
+    """A cell whose page is not made yet."""
 
     page: str
     """Name of a synthetic page, such as ``synth:12x3KB``."""
@@ -70,7 +71,7 @@ class DrawnCell(Struct, frozen=True, kw_only=True):
 
 
 def draw(sample: Sample, seed: int) -> list[DrawnCell]:
-    """The sample's cells in their order. Equal cells count once. Raises `InputError`."""
+    """The sample's cells in order. Of equal cells, only the first is kept. Raises `InputError`."""
     cells = {f"{d.page} {d.network.name}": d for d in _all(sample, seed)}
     return list(cells.values())
 
@@ -114,12 +115,12 @@ def _step(value: float) -> float:
 
 
 def _short(value: float) -> str:
-    """Three digits are enough, and a name that can be read."""
+    """A value with three digits, which keeps names readable."""
     return plain(float(f"{value:.3g}"))
 
 
 def check_sample(sample: Sample | None, pages: int, networks: int) -> None:
-    """Raises `InputError` unless a study has either a sample or pages and networks."""
+    """Raise `InputError` unless a study has either a sample, or pages and networks."""
     if sample and (pages or networks):
         raise InputError("sample: it draws pages and networks; give no others beside it")
     if not sample and not (pages and networks):

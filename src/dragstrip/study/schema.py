@@ -1,7 +1,7 @@
 """The JSON schema of study files, made from the types that read them.
 
-Editors complete and check a study whose first line is `#:schema PATH` (Taplo and others). What
-only reading can tell, like two fields that exclude each other, the schema accepts.
+Editors complete and check a study whose first line is `#:schema PATH` (Taplo and others). The
+schema accepts errors that only reading detects, such as two fields that exclude each other.
 """
 
 import ast
@@ -23,18 +23,18 @@ from dragstrip.study.clients import CLIENTS
 from dragstrip.study.file import StudyFile
 
 _PLACES: dict[str, type] = {"network": Network, "stack": Stack, "server": Server}
-"""Tables of tables: the key of each is the name that the study gives it."""
+"""Keys whose tables have names that the study chooses, such as `[network.NAME]`."""
 _ORDER = """
     pages networks stacks runs name seed network stack connections server client think_time
     addresses controls controls_every warm_ups restarts stopping slow thresholds clock sample
     metrics done
 """.split()
-"""How documentation and editors list the keys. A key that is missing here comes last."""
+"""The order of keys in documentation and editors. A key that is missing here comes last."""
 _REF = "#/$defs/{name}"
 
 
 def study_schema() -> dict[str, Any]:
-    """JSON Schema, draft 2020-12."""
+    """The schema of a study file (JSON Schema, draft 2020-12)."""
     types = (StudyFile, Network, Stack, Server, Client)
     _, defs = msgspec.json.schema_components(types, ref_template=_REF)
     for name, kind in _structs(StudyFile, *types).items():
@@ -95,12 +95,12 @@ def study_schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """The schema as the file that is shipped and published."""
+    """The schema as text, as in the published file."""
     return msgspec.json.format(msgspec.json.encode(study_schema()), indent=2).decode() + "\n"
 
 
 def _tidy(part: Any) -> None:
-    """Removes null, which TOML lacks: a field without a value is omitted. Dedents texts."""
+    """Remove null, which TOML lacks: a field without a value is left out. Also dedent texts."""
     if isinstance(part, list):
         for inner in part:
             _tidy(inner)
@@ -122,7 +122,7 @@ def _tidy(part: Any) -> None:
 
 
 def _network_files(network: dict[str, Any], direction: dict[str, Any]) -> None:
-    """What `read_network` takes beyond the fields of a network."""
+    """Add the keys that `read_network` accepts besides the fields of a network."""
     network["properties"]["two_way_loss"] = {
         "type": "number",
         "minimum": 0,
@@ -148,7 +148,7 @@ def _network_files(network: dict[str, Any], direction: dict[str, Any]) -> None:
 
 
 def field_docs(kind: type) -> Mapping[str, str]:
-    """The docstring below each field of a struct and of those that it extends, on one line."""
+    """The docstring below each field of a struct and its base structs, on one line."""
     docs: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         if issubclass(base, Struct) and base is not Struct:
@@ -178,7 +178,7 @@ def _describe(schema: dict[str, Any], kind: type) -> None:
 
 
 def _structs(*kinds: type) -> dict[str, type]:
-    """The structs of the model by name, those that others hold included."""
+    """The model's structs by name, including those of nested fields."""
     types: dict[str, type] = {}
     modules = {inspect.getmodule(base) for kind in (*kinds, Direction) for base in kind.__mro__}
     modules |= {m for n, m in sys.modules.items() if n.startswith("dragstrip.model")}

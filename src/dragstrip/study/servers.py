@@ -1,4 +1,4 @@
-"""Servers that a study or a command line brings, and the stacks of every server."""
+"""Servers that a study or command line defines, and the stacks of every server."""
 
 import hashlib
 import re
@@ -36,8 +36,8 @@ _BROUGHT: Mapping[str, Any] = {
     },
     "own": {"quic": _QUIC_OF_ITS_OWN},
 }
-"""Defaults for an unknown server, unless its table overrides them. Congestion control and initial
-window of its TCP are the kernel's, and so the stack's to choose."""
+"""Defaults for an unknown server, unless its table overrides them. The kernel sets congestion
+control and initial window of its TCP, so a stack can choose them."""
 
 
 _OWN = {"program": {"command"}, "configuration": {"config", "config_file", "environment"}}
@@ -46,8 +46,8 @@ _OWN = {"program": {"command"}, "configuration": {"config", "config_file", "envi
 def read_server(name: str, table: Mapping[str, Any], folder: Path) -> Server:
     """A server from its TOML table. Paths in it are relative to `folder`.
 
-    `config_file` names a file with the text of `config`; a `base`, one of our servers, gives what
-    the table leaves out. Raises `InputError`.
+    `config_file` names a file with the text of `config`. `base` names one of our servers, from
+    which missing keys are taken. Raises `InputError`.
     """
     if not _NAME.fullmatch(name):
         raise InputError(
@@ -81,7 +81,7 @@ def read_server(name: str, table: Mapping[str, Any], folder: Path) -> Server:
 
 
 def _base(name: str, table: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What holds unless the table says otherwise."""
+    """Default values of the table's keys, from its base if it has one. Raises `InputError`."""
     if "base" not in table:
         return _BROUGHT
     programs = {n: s for n, s in known().items() if s.driver == "program"}
@@ -99,15 +99,15 @@ def _base(name: str, table: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _own_program(table: Mapping[str, Any]) -> bool:
-    """Whether its command names a program, and not the one of the base (``{{ loader }}``)."""
+    """Whether the command starts another program than the base's (``{{ loader }}``)."""
     command = table.get("command", ())
     words = command.split() if isinstance(command, str) else command
     return bool(words) and not str(words[0]).startswith("{{")
 
 
 def parse_server(text: str) -> Server:
-    """``NAME=COMMAND`` or a command alone, whose program then names it; ``{port}`` and the like are
-    as in templates. Raises `InputError`."""
+    """A server from ``NAME=COMMAND``, or from a command alone, whose program then gives the name.
+    ``{port}`` and other variables are the same as in templates. Raises `InputError`."""
     named = re.match(r"([a-z0-9][a-z0-9_.-]*)=(?=\S)", text)
     try:
         command = _words(text[named.end() :] if named else text)
@@ -133,13 +133,15 @@ def _program(server: str, program: str, folder: Path) -> Path:
 
 
 def stacks_of(server: Server) -> dict[str, Stack]:
-    """``NAME-h2`` and so on: what it speaks, stock."""
+    """The stock stacks of a server, by name: ``NAME-h2`` and so on, one per protocol that it
+    speaks."""
     made = (stack_on(server, protocol) for protocol in server.protocols)
     return {stack.name: stack for stack in made}
 
 
 def stack_on(server: Server, protocol: str, **fields: Any) -> Stack:
-    """Raises `ValueError` for what the server does not speak, or cannot be asked."""
+    """A stack on this server. Raises `ValueError` for a protocol that the server does not speak, or
+    for a field that it cannot set."""
     transport = "quic" if protocol in ("h3", "gquic") else "tcp"
     values = {
         "name": f"{server.name}-{protocol}",
@@ -154,8 +156,8 @@ def stack_on(server: Server, protocol: str, **fields: Any) -> Stack:
 
 
 def placed(stack: Stack, server: Server, stock: Stack) -> Stack:
-    """The stack as `server` serves it. What it asks beyond `stock`, the stock stack of its
-    protocol, is asked of the server. Raises `InputError`."""
+    """The stack on `server`. Fields that differ from `stock`, the stock stack of the protocol, keep
+    their values. Raises `InputError` if the server does not support one."""
     names = [f.name for f in structs.fields(Stack) if f.name not in ("name", "source", "server")]
     asked = {n: getattr(stack, n) for n in names if getattr(stack, n) != getattr(stock, n)}
     try:

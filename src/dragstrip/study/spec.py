@@ -1,4 +1,4 @@
-"""A study as it is asked for, before its pages are made.
+"""The specification of a study, before its pages are made.
 
 The study file, the command line and Python fill a `StudySpec`; `resolve` makes the study that runs.
 
@@ -36,8 +36,8 @@ from dragstrip.study.sample import Sample, draw
 
 
 class SpecOptions(StudyOptions, frozen=True, kw_only=True):
-    """The options that can be asked for: those that a study keeps, and those that `resolve`
-    replaces by what they stand for. Each is declared here alone: docs/howto/add-an-option.md."""
+    """The options of a specification: those that a study keeps, and those that `resolve` replaces.
+    Each is declared only here: docs/howto/add-an-option.md."""
 
     controls: bool = True
     """Blocks also visit the first stack under another name (A/A control) and one round trip late
@@ -50,27 +50,27 @@ class SpecOptions(StudyOptions, frozen=True, kw_only=True):
 
 
 class StudySpec(SpecOptions, frozen=True, kw_only=True):
-    """What is asked for: enough to count and to estimate."""
+    """The specification of a study, with enough data to count visits and estimate times."""
 
     pages: Sequence[str]
-    """Files, names and URLs as given."""
+    """Files, names and URLs as the user gave them."""
     networks: Sequence[Network]
     stacks: Sequence[Stack]
     client: Client = Client()
     controls: bool = False
     """Whether controls are added. The default in a study file is true."""
     live: bool = False
-    """The pages are URLs of real sites."""
+    """Whether the pages are URLs of real sites."""
     ca: Path | None = None
-    """Certificate of a further authority to trust there."""
+    """Certificate of an additional authority to trust for live pages."""
 
     @property
     def visited(self) -> tuple[Stack, ...]:
-        """All that blocks visit: stacks and controls."""
+        """All stacks and controls that blocks visit."""
         return (*self.stacks, *self._controls)
 
     def visits_in(self, runs: int) -> int:
-        """How many visits this many blocks of a cell have."""
+        """Number of visits in this many blocks of a cell."""
         controls = ceil(runs / self.controls_every) * len(self._controls)
         return runs * len(self.stacks) + controls
 
@@ -80,10 +80,9 @@ class StudySpec(SpecOptions, frozen=True, kw_only=True):
         return self.visits_in(self.runs) / self.runs
 
     def resolve(self, cache: Path) -> Study:
-        """The study that runs; imported pages go to `cache`. Raises `InputError`.
+        """Make the study to run. Imported pages are stored in `cache`. Raises `InputError`.
 
-        A `sample` takes the place of pages and networks. `done` replaces what each page says of
-        itself.
+        A `sample` replaces pages and networks. `done` replaces each page's own condition.
         """
         self._check()
         drawn = draw(self.sample, self.seed) if self.sample else []
@@ -148,7 +147,7 @@ class StudySpec(SpecOptions, frozen=True, kw_only=True):
         return [resolve(page, cache) for name in given for page in expand(name)]
 
     def _check_names(self, pages: Sequence[Page], networks: Sequence[Network]) -> None:
-        """Raises `InputError` if a name is given twice."""
+        """Raise `InputError` if a name is used twice."""
         for kind, names in (
             ("page", [p.name for p in pages]),
             ("network", [n.name for n in networks]),

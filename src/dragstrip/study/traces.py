@@ -1,8 +1,8 @@
-"""Traces as text: Mahimahi's form, and lines of ``seconds Mbit/s``.
+"""Reads and writes traces as text: Mahimahi's format, and lines of ``seconds Mbit/s``.
 
-Mahimahi (one whole number a line): at each time up to 1500 bytes may leave; several lines may have
-the same time. Text: from that second on, the rate in Mbit/s; the last line ends the trace. Blank
-lines and comments (``#``) are ignored. Both forms loop.
+A line of Mahimahi's format is a time in whole ms at which up to 1500 bytes may leave; several lines
+may have the same time. A line of the other format gives the rate in Mbit/s from that second on; the
+last line ends the trace. Blank lines and comments (``#``) are ignored. Both formats loop.
 """
 
 from collections import Counter
@@ -18,7 +18,8 @@ T = TypeVar("T", int, tuple[float, float])
 
 
 def parse_trace(text: str, *, name: str, where: str) -> Trace:
-    """One number on the first line means Mahimahi's form, two the other. Raises `InputError`."""
+    """Parse a trace. One number on the first line means Mahimahi's format, two the other. Raises
+    `InputError`."""
     lines = [
         (number, fields)
         for number, line in enumerate(text.splitlines(), 1)
@@ -37,9 +38,10 @@ def parse_trace(text: str, *, name: str, where: str) -> Trace:
 
 
 def to_mahimahi(trace: Trace) -> str:
-    """Mahimahi's form. Steps become the opportunities of the same cumulative curve, never early
-    and at most a packet or a millisecond behind; a lap that does not end on a whole opportunity
-    gets one more at its end. Raises `InputError` if not even one packet passes in a lap."""
+    """The trace in Mahimahi's format. Steps become opportunities with the same cumulative curve,
+    never early and at most one packet or one millisecond late. A lap that does not end with a full
+    opportunity gets an additional one at its end. Raises `InputError` if not even one packet passes
+    in a lap."""
     if trace.opportunities_ms:
         return "".join(f"{at}\n" for at in trace.opportunities_ms)
     end_ms = max(round(trace.lap_ms), 1)
@@ -60,8 +62,8 @@ def to_mahimahi(trace: Trace) -> str:
 
 
 def to_text(trace: Trace, bin_ms: int = 100) -> str:
-    """Lines of ``seconds Mbit/s``. Opportunities are counted in bins of `bin_ms`, the last bin
-    being what is left of the lap."""
+    """The trace as lines of ``seconds Mbit/s``. Opportunities are counted in bins of `bin_ms`. The
+    last bin is the remainder of the lap."""
     steps = trace.steps
     if trace.opportunities_ms:
         lap_ms = trace.opportunities_ms[-1]

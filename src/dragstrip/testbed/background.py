@@ -1,4 +1,5 @@
-"""Background load by iperf3 (https://software.es.net/iperf), one server and one client a load."""
+"""Background load by iperf3 (https://software.es.net/iperf), with one server and one client per
+load."""
 
 import contextlib
 import shutil
@@ -20,19 +21,19 @@ _FIRST_PORT = 5201
 _UDP_PAYLOAD = 1472
 _UDP_PACKET = 1500
 _FLOWING_PACKETS = 20
-"""Packets in a loaded direction from which on the load counts as running."""
+"""A load counts as running from this number of packets in its direction."""
 _LOOK_S = 0.02
 
 
 @dataclass(frozen=True)
 class RunningBackground:
-    """Made by `background`."""
+    """Running background loads, which `background` starts."""
 
     loads: Sequence[Background]
     clients: Sequence["subprocess.Popen[bytes]"]
 
     def stop(self) -> tuple[BackgroundReport, ...]:
-        """End every flow and return what it sent. Raises `TestbedError` if one had failed."""
+        """End every flow and return what each sent. Raises `TestbedError` if one had failed."""
         return tuple(
             _report(load, client.communicate()[0])
             for load, client in zip(self.loads, self.clients, strict=True)
@@ -43,9 +44,9 @@ class RunningBackground:
 def background(
     spaces: Namespaces, link: Link, loads: Sequence[Background], *, patience_s: float = 30.0
 ) -> Iterator[RunningBackground]:
-    """Run `loads` to the block's end; it begins when the longest lead is over.
+    """Run `loads` to the end of the context. The context begins when the longest lead time is over.
 
-    A lead counts from when packets of each load are seen in the link. Raises `TestbedError`.
+    A lead time begins when packets of each load are seen in the link. Raises `TestbedError`.
     """
     if loads and not shutil.which("iperf3"):
         raise TestbedError("background load needs iperf3: install the package iperf3")

@@ -1,4 +1,4 @@
-"""The cache folder, for what was fetched or built."""
+"""The cache folder, for files that were fetched or built."""
 
 import fcntl
 import os
@@ -12,16 +12,16 @@ _UNFINISHED = "unfinished-"
 
 
 def cache_folder(name: str) -> Path:
-    """The part of this user's cache that holds `name`. Removing it costs only time."""
+    """The folder `name` in this user's cache. Deleting it costs only time."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "dragstrip" / name
 
 
 @contextmanager
 def unfinished(root: Path) -> Iterator[Path]:
-    """A scratch folder in `root`, so that a rename puts what was made there in its place.
+    """A scratch folder in `root`, so that finished files can be renamed into place.
 
-    Only one installation runs at a time, so whatever an earlier one left behind is removed.
+    Only one installation runs at a time, so leftovers of earlier ones are removed.
     """
     root.mkdir(parents=True, exist_ok=True)
     with (root / "lock").open("w") as lock:

@@ -1,4 +1,4 @@
-"""What can go wrong below a visit; `dragstrip.model.errors` shows who catches it."""
+"""Errors of the testbed; `dragstrip.model.errors` shows where each is caught."""
 
 from dragstrip.model.errors import DragstripError
 

@@ -21,13 +21,14 @@ from dragstrip.testbed.workspace import workspace
 
 
 class Outside:
-    """Servers outside our control: an `Origin`'s commands have no effect."""
+    """Stands in for the `Origin` if servers are outside our control. Its commands have no
+    effect."""
 
     authority = ""
 
     def __init__(self, ca: Path | None) -> None:
         self.ca = ca
-        """Certificate of a further authority to trust, PEM."""
+        """Certificate (PEM) of an additional authority to trust."""
 
     def serve(self, page: Page, *, think: bool = False, layout: Layout | None = None) -> None:
         pass
@@ -50,10 +51,10 @@ class Outside:
 
 @contextlib.contextmanager
 def live_testbed(ca: Path | None = None) -> Iterator[Testbed]:
-    """Client and link as in `testbed`; beyond the link lies whatever the caller reaches.
+    """A testbed with client and link as in `testbed`. The link leads to the caller's network.
 
-    The way out and its traces in the caller's namespace end with this block, see `uplink`. Raises
-    `TestbedError`.
+    The way out, and all its traces in the caller's namespace, end with the context, see `uplink`.
+    Raises `TestbedError`.
     """
     uplink = pasta_uplink if os.geteuid() else veth_uplink
     with (

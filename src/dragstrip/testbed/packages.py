@@ -16,7 +16,7 @@ HEADLESS = "chromium-headless-shell"
 class SystemPackage(Struct, frozen=True, kw_only=True):
     name: str
     brings: str
-    """A program on the path, or a file. Where it exists the package is not needed."""
+    """A program or file that the package installs. If it exists, the package is not needed."""
     use: str
     needed: bool = True
     """Whether races need it."""
@@ -58,7 +58,8 @@ def missing(packages: Iterable[SystemPackage]) -> list[SystemPackage]:
 
 
 def as_root(argv: Sequence[str]) -> list[str]:
-    """The command, by sudo where the caller is not root. Raises `TestbedError` without sudo."""
+    """The command, prefixed with sudo unless the caller is root. Raises `TestbedError` if sudo is
+    missing."""
     if os.geteuid() == 0:
         return [*argv]
     if shutil.which("sudo"):
@@ -67,7 +68,7 @@ def as_root(argv: Sequence[str]) -> list[str]:
 
 
 def install_command(packages: Sequence[SystemPackage]) -> list[str]:
-    """The apt-get call. Raises `TestbedError` where there is no apt-get."""
+    """The apt-get command that installs these packages. Raises `TestbedError` without apt-get."""
     names = [p.name for p in packages]
     if not shutil.which("apt-get"):
         raise TestbedError(
@@ -77,12 +78,12 @@ def install_command(packages: Sequence[SystemPackage]) -> list[str]:
 
 
 def update() -> None:
-    """Fetch apt's lists, without which it knows no package. Raises `TestbedError`."""
+    """Download apt's package lists, without which it knows no packages. Raises `TestbedError`."""
     _run(as_root(["apt-get", "update", "-qq"]))
 
 
 def install(packages: Sequence[SystemPackage]) -> None:
-    """Install packages with apt, whose output is shown. Raises `TestbedError`."""
+    """Install packages with apt, and show its output. Raises `TestbedError`."""
     _run(install_command(packages))
 
 

@@ -1,11 +1,11 @@
 """Precedence: on a busy machine browser and server get a CPU before other processes.
 
-Under round robin scheduling (sched(7)) a thread that is ready runs at once, in place of any thread
-of ordinary processes; however nice a process is, it does not. The kernel keeps a twentieth of each
-second for the others (/proc/sys/kernel/sched_rt_runtime_us), so they are held up and never stopped.
+Under round robin scheduling (sched(7)), a thread that is ready runs at once and displaces any
+thread of ordinary processes. No niceness does that. The kernel reserves a twentieth of each second
+for other processes (/proc/sys/kernel/sched_rt_runtime_us), so they are delayed but never stopped.
 
-That twentieth is why a quiet machine is better off without: there a page that computes for seconds
-would pause 50 ms in each.
+On a quiet machine precedence would do harm: a page that computes for seconds would pause for these
+50 ms in each second.
 """
 
 import contextlib
@@ -17,10 +17,10 @@ from dragstrip.testbed.net.namespaces import NamespaceName, Namespaces
 
 _RANKS: dict[NamespaceName, int] = {"client": 1, "origin": 2}
 """Ranks of real-time priority. The origin would be a separate machine, so it comes before the
-browser. The link takes its own, above both. These are the lowest ranks: what the kernel and the
-administrator put above ordinary processes stays above us."""
+browser. The link sets its own rank, above both. These are the lowest ranks, so real-time processes
+of the kernel and the administrator stay above ours."""
 _OURS = 1
-"""Rank of the process that drives the visit, and so of what it starts."""
+"""Rank of the process that drives the visit, and of processes that it starts."""
 _KEPT_FOR_OTHERS = Path("/proc/sys/kernel/sched_rt_runtime_us")
 
 
@@ -33,7 +33,7 @@ class Precedence:
         self.taken = False
 
     def keep(self, wanted: bool) -> None:
-        """Takes it or gives it back, if permitted: only root may, unless RLIMIT_RTPRIO allows
+        """Take precedence or give it back, if permitted: only root may, unless RLIMIT_RTPRIO allows
         it."""
         if wanted == self.taken or not self._may:
             return
@@ -48,7 +48,7 @@ class Precedence:
                 _schedule(thread, rank if wanted else 0)
 
     def _threads(self) -> Iterator[tuple[int, int]]:
-        """All of the browsers' and servers' threads, each with its rank."""
+        """All threads of browsers and servers, each with its rank."""
         for process in os.listdir("/proc"):
             with contextlib.suppress(OSError):
                 if process.isdigit():
@@ -60,7 +60,7 @@ class Precedence:
 
 @contextlib.contextmanager
 def precedence(spaces: Namespaces) -> Iterator[Precedence]:
-    """Given back at the end of the block."""
+    """The precedence of a testbed, which is given back at the end of the context."""
     made = Precedence(spaces)
     try:
         yield made
@@ -69,12 +69,13 @@ def precedence(spaces: Namespaces) -> Iterator[Precedence]:
 
 
 def has_precedence() -> bool:
-    """Whether this thread is ahead of ordinary processes, and so is what it starts."""
+    """Whether this thread, and so every process it starts, has precedence over ordinary
+    processes."""
     return os.sched_getscheduler(0) == os.SCHED_RR
 
 
 def _schedule(thread: int, rank: int) -> None:
-    """Rank 0 is everybody's."""
+    """Set the real-time rank of a thread. Rank 0 is that of ordinary processes."""
     policy = os.SCHED_RR if rank else os.SCHED_OTHER
     os.sched_setscheduler(thread, policy, os.sched_param(rank))
 

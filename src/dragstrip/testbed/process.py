@@ -1,4 +1,4 @@
-"""A child that talks JSON lines: one object in, one object out, in order."""
+"""A child process that exchanges JSON lines with us: one object in, one object out, in order."""
 
 import contextlib
 import os
@@ -24,13 +24,13 @@ _EXIT_TIMEOUT_S = 2.0
 
 
 def until_stdin_ends(*argv: str) -> list[str]:
-    """A shell that runs `argv` and ends it when the shell's stdin closes. So a program that does
-    not watch its stdin cannot outlive its owner, even if that is killed."""
+    """A shell command that runs `argv` and ends it when the shell's stdin closes. So a program that
+    does not watch its stdin cannot outlive its owner, even if the owner is killed."""
     return ["sh", "-c", _UNTIL_STDIN_ENDS, "sh", *argv]
 
 
 class JsonProcess:
-    """Made by `json_process`. Not safe for use from several threads."""
+    """A child process, which `json_process` starts. It must not be used by several threads."""
 
     def __init__(self, name: str, child: "subprocess.Popen[bytes]", errors: Path) -> None:
         self._name = name

@@ -1,4 +1,4 @@
-"""Where the three Rust programs are: in the wheel, or freshly built in a checkout."""
+"""Finds the three Rust programs: in the wheel, or freshly built in a checkout."""
 
 import os
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 from dragstrip.testbed.errors import TestbedError
 
 PROGRAMS = "DRAGSTRIP_PROGRAMS"
-"""Environment variable that names the programs' folder, for guests, in which it is always the
-same."""
+"""Environment variable with the folder of the programs. It is for guests, in which this folder is
+always the same."""
 
 
 def program(name: str) -> str:

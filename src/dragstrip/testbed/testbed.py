@@ -21,7 +21,7 @@ from dragstrip.testbed.workspace import workspace
 
 @dataclass
 class Testbed:
-    """Everything a visit needs but the browser."""
+    """Everything that a visit needs, except the browser."""
 
     __test__ = False
 
@@ -30,20 +30,20 @@ class Testbed:
     link: Link
     origin: RunningServer
     kernel: Kernel | None
-    """None where the far end is not ours to tune."""
+    """The kernel's settings; None if the far end is outside our control."""
     names: Path | None = None
-    """The client's `resolv.conf` if the testbed leads to the caller's network; None if the client
-    resolves only `addresses`."""
+    """The client's `resolv.conf` if the testbed leads to the caller's network. None if the client
+    resolves only the hosts in `addresses`."""
     layout: Layout = field(default_factory=lambda: one_each(()))
 
     @property
     def addresses(self) -> Mapping[str, str]:
-        """Host name to IP address of the origin, for the page that is served."""
+        """IP address at the origin of each host, for the page that is served."""
         return self.layout.addresses
 
     def serve(self, page: Page, layout: Layout, *, think: bool = False) -> None:
-        """Replay this page from now on, at these addresses; with `think` as slowly as the recorded
-        servers. Raises `TestbedError`."""
+        """Replay this page from now on, at these addresses; `think` adds the recorded servers'
+        think times. Raises `TestbedError`."""
         self.layout = layout
         self.origin.serve(page, think=think, layout=layout)
 
@@ -52,11 +52,11 @@ class Testbed:
         return places_of(stack.serving, self.addresses)
 
     def coded(self, page: Page, stack: Stack) -> Page:
-        """The page as the stack's server sends it."""
+        """The page in the content coding in which the stack's server sends it."""
         return coded(page, stack.compress, self.workspace)
 
     def tune(self, stack: Stack, rtt_ms: float = 0.0) -> None:
-        """Hold connections opened from now on to the stack, on a network of this round trip.
+        """Apply the stack to connections opened from now on, on a network with this round trip.
 
         Raises `TestbedError`.
         """
@@ -75,9 +75,10 @@ def testbed(hosts: Sequence[str]) -> Iterator[Testbed]:
 
 @contextlib.contextmanager
 def testbed_of(layouts: Sequence[Layout]) -> Iterator[Testbed]:
-    """A testbed with these addresses, the first at once and others with the pages that need them.
+    """A testbed with these addresses. The first layout is used at once, the others with the pages
+    that need them.
 
-    Any number may exist at once. Nothing stays behind, however the owner ends. Raises
+    Any number of testbeds may exist at once. Nothing stays behind, however the owner ends. Raises
     `TestbedError` if this machine cannot make one.
     """
     first = layouts[0]

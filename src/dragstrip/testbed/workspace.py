@@ -16,13 +16,13 @@ from pathlib import Path
 
 
 def scratch_root() -> Path:
-    """Where this user's scratch folders live."""
+    """The folder with this user's scratch folders."""
     return Path(tempfile.gettempdir()) / f"dragstrip-{os.geteuid()}"
 
 
 @contextlib.contextmanager
 def workspace() -> Iterator[Path]:
-    """A fresh folder, readable by the unprivileged browser, removed on exit."""
+    """A new folder that the unprivileged browser can read. It is removed on exit."""
     root = scratch_root()
     root.mkdir(mode=0o711, exist_ok=True)
     with contextlib.ExitStack() as kept:
@@ -39,7 +39,7 @@ def workspace() -> Iterator[Path]:
 
 
 def sweep() -> list[Path]:
-    """Remove the folders whose owners are gone; returns what was removed."""
+    """Remove the folders whose owners are gone; returns their paths."""
     root = scratch_root()
     if not root.is_dir():
         return []

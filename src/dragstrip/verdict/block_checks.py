@@ -12,7 +12,7 @@ from dragstrip.verdict.loss_checks import uneven_losses
 from dragstrip.verdict.request_checks import some
 
 Against = Mapping[str, tuple[Reason, ...]]
-"""Reasons by stack."""
+"""Reasons by name of the stack."""
 
 
 def against(study: Study, visits: Sequence[Visit]) -> Against:
@@ -32,10 +32,11 @@ def against(study: Study, visits: Sequence[Visit]) -> Against:
 
 
 def uneven_misses(visits: Sequence[Visit]) -> dict[str, Reason]:
-    """Misses that only some stacks of a block met, as a reason for each such stack.
+    """Requests that the recording could not answer and that only some stacks of a block made, as a
+    reason against each of these stacks.
 
-    Compared by host and path, because the query of an invented request is random, and only before
-    the load event, because later requests do not affect the load. Requests seen in the rehearsal
+    They are compared by host and path, because their queries are often random. Only requests before
+    the load event count, because later ones do not affect the load. Requests seen in the rehearsal
     belong to the page and are ignored: a beacon comes before or after the load event, depending on
     the load.
     """
@@ -58,13 +59,12 @@ def uneven_misses(visits: Sequence[Visit]) -> dict[str, Reason]:
 
 
 def uneven_objects(visits: Sequence[Visit], limits: Thresholds) -> dict[str, Reason]:
-    """Recorded objects that other stacks fetched before their load event and this one never
-    requested, by their share of all such bytes.
+    """A reason against each stack that never requested some recorded objects that other stacks
+    fetched before their load event, if their share of the bytes is too large.
 
-    Only visits in the same browser are compared, because browsers prefetch differently. Scripts
-    that measure or wait request a little more or less, depending on the load; and what depends on a
-    late object may be missing for good reason. A page that counts as loaded before it is whole is
-    not judged.
+    Only visits in the same browser are compared, because browsers prefetch differently. Small
+    differences are normal: scripts that measure or wait depend on the load, and objects that depend
+    on a late one may be missing. Pages whose `done` does not imply a complete load are not judged.
     """
     loaded = [v for v in visits if v.outcome == "loaded" and v.served and parse_done(v.done).whole]
     sizes: dict[tuple[str, str], int] = {}
@@ -87,7 +87,8 @@ def uneven_objects(visits: Sequence[Visit], limits: Thresholds) -> dict[str, Rea
 
 
 def uneven_bodies(visits: Sequence[Visit]) -> dict[str, Reason]:
-    """A URL with different bodies for different stacks. Which one is wrong is unknown."""
+    """Reasons for a URL with different bodies for different stacks, against all of them, because it
+    is unknown which one is wrong."""
     bodies: dict[tuple[str, str], dict[str, set[str]]] = {}
     for visit in visits:
         for served in visit.served:
@@ -110,15 +111,15 @@ def uneven_bodies(visits: Sequence[Visit]) -> dict[str, Reason]:
 
 
 def uneven_luck(visits: Sequence[Visit]) -> dict[str, Reason]:
-    """Random loss that differs between stacks: a reason against all, because which one is wrong is
-    unknown."""
+    """Reasons for random loss that differs between stacks, against all of them, because it is
+    unknown which one is wrong."""
     details = list(uneven_losses(visits))
     reason = Reason("link-drift", "; ".join(details))
     return {visit.stack: reason for visit in visits} if details else {}
 
 
 def uneven_frequency(visits: Sequence[Visit], limits: Thresholds) -> dict[str, Reason]:
-    """CPUs with a lower frequency limit than in another visit of the block."""
+    """Reasons for CPUs with a lower frequency limit than in another visit of the block."""
     allowed = {v.stack: v.host.cpu_limit_mhz for v in visits if v.host and v.host.cpu_limit_mhz}
     most = max(allowed.values(), default=0.0)
     return {

@@ -1,8 +1,10 @@
-"""Did every answer cross this visit's own wire? Only a visit that keeps the cache may do without.
+"""Did every answer cross the wire during this visit? Only visits that keep the cache may use cached
+answers.
 
-A browser that preloads what a 103 answer names (Early Hints, RFC 8297) puts it into its cache, and
-later reports that the answer came from there. So the server's log decides, and not the browser's
-flag: an answer from the cache is right if the server sent it during the visit, before its use.
+A browser that preloads the links of a 103 answer (Early Hints, RFC 8297) puts the answers into its
+cache, and later reports that they came from there. So the server's log decides, and not the
+browser's flag: an answer from the cache is right if the server sent it during the visit, before its
+use.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +19,7 @@ _NOT_MODIFIED = 304
 
 
 def cold(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
-    """No answer comes from a cache that was filled before the visit."""
+    """Reasons for answers from a cache that was filled before the visit."""
     if visit.connection == "repeat-cached":
         return
     logged = not (page.live or "requests" in stack.untold)
@@ -37,8 +39,8 @@ def cold(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
 
 
 def _sent_us(visit: Visit) -> Mapping[tuple[str, str], int]:
-    """When the server was first asked for each answer that it then sent whole, by method and
-    URL."""
+    """When the server first got a request for each answer that it then sent completely, by method
+    and URL."""
     times: dict[tuple[str, str], int] = {}
     for served in visit.served:
         key = served.method, served.url
@@ -54,8 +56,8 @@ def _in_time(visit: Visit, request: Request, sent_us: Mapping[tuple[str, str], i
 
 
 def _hinted(visit: Visit, page: Page, request: Request) -> bool:
-    """Whether a server without a log pushed it early: a 103 answer named it, and more bytes crossed
-    the link from its host than the browser reports, by its size at least."""
+    """Whether a 103 answer named the request, for a server without a log: more bytes crossed the
+    link from its host than the browser reports, by at least the answer's size."""
     host = visit.addresses.get(request.host, "").rpartition(":")[0]
     ends = visit.link.down.far_ends if visit.link else None
     if not request.hinted or ends is None:

@@ -13,7 +13,7 @@ from dragstrip.visit.server_time import known_to_both, late_stamps
 
 
 def steady(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
-    """The clock advanced as much as time did. A time service may slew it a little."""
+    """Reasons if the clock advanced differently from time. A time service may slew it a little."""
     if visit.host is None or visit.host.clock_jump_ms is None:
         return
     jump_ms = visit.host.clock_jump_ms
@@ -26,8 +26,8 @@ def steady(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
 
 
 def agreed(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reason]:
-    """No request reaches the server before it was sent, and no answer reaches the browser before it
-    left."""
+    """Reasons if a request reached the server before it was sent, or if an answer reached the
+    browser before it left the server."""
     bounds = offset_ms(visit, network)
     if bounds is None:
         return
@@ -45,12 +45,13 @@ def agreed(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reaso
 
 
 def offset_ms(visit: Visit, network: Network) -> tuple[float, float] | None:
-    """Bounds of how far the server's clock may be ahead of the browser's.
+    """Bounds in ms of how far the server's clock is ahead of the browser's.
 
-    A request takes at least the upstream delay to the server, its answer at least the downstream
-    delay back (Cristian, "Probabilistic clock synchronization", Distributed Computing 3, 1989).
-    None without a request that both know. Requests made twice are left out, because they cannot be
-    matched. A few may have a late timestamp. A clock that is off affects every request.
+    A request takes at least the upstream delay to the server, and its answer at least the
+    downstream delay back (Cristian, "Probabilistic clock synchronization", Distributed Computing 3,
+    1989). None without a request that both timed. Repeated requests are left out, because they
+    cannot be matched. A few requests may have a late timestamp, but a wrong clock affects every
+    request.
     """
     up, down = network.up.least_delay_ms, network.down.least_delay_ms
     least, mosts = float("-inf"), []

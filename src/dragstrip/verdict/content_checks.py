@@ -18,24 +18,25 @@ from dragstrip.model.visit import MISDIRECTED, Outcome, Reason, Request, Served,
 from dragstrip.verdict.request_checks import BY_THE_NETWORK, some
 
 _PARTS = frozenset({206, 304, 416})
-"""Other valid answers for a whole object: a part, "not modified", no such part."""
+"""Other valid statuses for a complete recorded object: part of it, "not modified", and "no such
+part"."""
 _BODILESS = frozenset({204, 304, 416})
 _ASK_AGAIN = frozenset({408, 425})
-"""Statuses too late and too early (RFC 9110 section 15.5.9, RFC 8470). The browser repeats such a
-request by itself, and reports only the second answer."""
+"""Statuses "request timeout" and "too early" (RFC 9110 section 15.5.9, RFC 8470). The browser
+repeats such a request by itself, and reports only the second answer."""
 UNANSWERED = frozenset({-1, 0, 499})
-"""Statuses that HAProxy, Caddy and nginx log if the client gave up before there was an answer."""
+"""Statuses that HAProxy, Caddy and nginx log if the client gave up before the answer."""
 
 RecordedResources = Mapping[tuple[str, str], Sequence[Resource]]
 
 
 def as_recorded(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
-    """Every answer's status, size and hash match a recorded answer to its request, and every upload
-    that a page always makes arrived whole.
+    """Reasons if an answer's status, size and hash match no recorded answer to its request, or if
+    an upload that the page always makes did not arrive completely.
 
-    Answers without one are skipped: misses, CORS preflights, failures, what was in the cache
-    before, and what was answered 421, because the browser sends it again. A server may code bodies
-    in its own way: then only the decoded body has to be equal.
+    Requests without a recorded answer are skipped: misses, CORS preflights, failures, answers that
+    were in the cache before, and status 421, after which the browser sends the request again. If a
+    server codes bodies itself, only the decoded body must be equal.
     """
     recorded = by_request(page)
     fetched: set[str] = set()
@@ -79,11 +80,11 @@ def as_recorded(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
 
 
 def complete(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
-    """A visit that loads requests everything that the page fetched in each rehearsal before the
+    """A reason if a loaded visit did not request everything that each rehearsal fetched before the
     load event.
 
-    Not judged if some of that came after the load event or was lost by the network: then what
-    depends on it may be missing for good reason.
+    A visit is not judged if some of that came after the load event or was lost by the network,
+    because objects that depend on it may then be missing.
     """
     if visit.plt_ms is None or visit.rehearsed is None:
         return
@@ -100,9 +101,9 @@ def complete(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
 
 
 def outcome(visit: Visit, page: Page) -> Outcome:
-    """What the stack did, from a visit's evidence.
+    """The outcome of a visit, from its evidence.
 
-    A browser fires the load event also when it has given up on an object. Such a load may end early
+    A browser also fires the load event after it has given up an object. Such a load may end early
     because it fetched less, so it is `incomplete`.
     """
     if visit.outcome not in ("loaded", "incomplete"):
@@ -111,8 +112,8 @@ def outcome(visit: Visit, page: Page) -> Outcome:
 
 
 def _lost(visit: Visit, page: Page) -> bool:
-    """Whether the network lost objects of the page before the load event that no other request
-    brought. Objects that some rehearsal did without do not count."""
+    """Whether the network lost objects of the page before the load event, and no other request
+    brought them. Objects that some rehearsal did not fetch do not count."""
     if visit.plt_ms is None:
         return False
     failed = {
@@ -125,8 +126,8 @@ def _lost(visit: Visit, page: Page) -> bool:
 
 
 def _wanted(visit: Visit, page: Page) -> set[tuple[str, str]]:
-    """Method and URL of what every rehearsal fetched before the load event; of all that the page
-    has, if there was none."""
+    """Method and URL of the objects that every rehearsal fetched before the load event, or of all
+    objects of the page if there was none."""
     places = range(len(page.resources)) if visit.rehearsed is None else visit.rehearsed
     return {(r.method, r.url) for r in (page.resources[place] for place in places)}
 
@@ -137,8 +138,7 @@ def asked_for(visit: Visit) -> set[tuple[str, str]]:
 
 
 def behind(visit: Visit, wanted: Container[tuple[str, str]]) -> bool:
-    """Whether any of these requests was answered only after the load event, or was lost by the
-    network."""
+    """Whether any of these requests was answered after the load event, or lost by the network."""
     load_ms = visit.plt_ms or 0.0
     return any(_late(r, load_ms) for r in visit.requests if _key(r) in wanted)
 
@@ -153,8 +153,8 @@ def _late(request: Request, load_ms: float) -> bool:
 
 
 def by_request(page: Page) -> RecordedResources:
-    """Recorded answers, by method and URL; and by method and address, for answers to another
-    query."""
+    """Recorded answers by method and URL, and by method and address (URL without query) for
+    requests with another query."""
     resources: dict[tuple[str, str], list[Resource]] = {}
     for resource in page.resources:
         for key in {resource.url, resource.address}:
@@ -163,7 +163,7 @@ def by_request(page: Page) -> RecordedResources:
 
 
 def recorded_for(asked: Request | Served, recorded: RecordedResources) -> Sequence[Resource]:
-    """Every recorded answer that may belong to this request."""
+    """All recorded answers that may belong to this request."""
     method, url = _key(asked)
     for like in dict.fromkeys((method, "GET" if method == "HEAD" else method)):
         if known := recorded.get((like, url)) or recorded.get((like, address(url))):
@@ -172,9 +172,9 @@ def recorded_for(asked: Request | Served, recorded: RecordedResources) -> Sequen
 
 
 def _excused(visit: Visit, recorded: RecordedResources) -> dict[tuple[str, str], float]:
-    """The most bytes that a server may have logged of a body, by method and URL, where that need
-    not be the recorded size. Either the browser received the whole body, whatever its coding. Or it
-    gave up or lost the answer, or the visit ended before it, and the server had sent a part."""
+    """The most bytes of a body that a server may have logged, by method and URL, for answers whose
+    size need not be the recorded one. Either the browser received the whole body in any coding, or
+    it gave up or lost the answer, or the visit ended before the answer."""
     most: dict[tuple[str, str], float] = {}
     for request in visit.requests:
         known = recorded_for(request, recorded)
@@ -190,7 +190,7 @@ def _excused(visit: Visit, recorded: RecordedResources) -> dict[tuple[str, str],
 
 
 def _sent(served: Served, known: Sequence[Resource], *, again: bool) -> Iterator[tuple[str, bool]]:
-    """What is wrong with an answer, according to the server's log, and whether it is the size."""
+    """Faults of an answer according to the server's log, each with whether it concerns the size."""
     if not known or served.status in UNANSWERED:
         return
     if not _possible(served.status, known) or (served.status == 304 and not again):
@@ -215,7 +215,7 @@ def _sent(served: Served, known: Sequence[Resource], *, again: bool) -> Iterator
 def _received(
     request: Request, known: Sequence[Resource], statuses: Mapping[tuple[str, str], set[int]]
 ) -> Iterator[str]:
-    """What is wrong with an answer, according to the browser."""
+    """Faults of an answer according to the browser."""
     if not known:
         return
     sent = statuses.get(_key(request), set())
@@ -235,8 +235,8 @@ def _received(
 
 
 def _possible(status: int, known: Iterable[Resource]) -> bool:
-    """A recorded 200 may be answered in part or not modified. A recorded part may be all there
-    is."""
+    """Whether a status is possible. A recorded 200 may be answered with a part or "not modified". A
+    recorded part may be all that exists."""
     recorded = {r.status for r in known}
     whole = recorded & {200, 206}
     return status in recorded or (bool(whole) and status in _PARTS | {200})

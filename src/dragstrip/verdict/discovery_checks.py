@@ -1,7 +1,8 @@
-"""A stack that discovers QUIC by Alt-Svc (RFC 7838): how far did the browser get?
+"""Did the browser use QUIC as it should, for stacks that discover it by Alt-Svc (RFC 7838)?
 
-Measured with Chromium 156 on 13 pages: once an answer has announced h3, a host's next request makes
-the browser connect by QUIC, on first and repeat visits. Until that is done, requests use h2.
+As measured with Chromium 156 on 13 pages, the browser connects by QUIC at the first request to a
+host after an answer has announced h3, on first and repeat visits. Until it is connected, requests
+use h2.
 """
 
 from collections import defaultdict
@@ -14,17 +15,17 @@ from dragstrip.model.visit import Connection, FarEnd, Reason, Request, Visit
 from dragstrip.verdict.request_checks import some
 
 _SLACK_MS = 5.0
-"""Time from an answer's arrival until the browser has processed it."""
+"""Time in ms from an answer's arrival until the browser has processed it."""
 _HANDSHAKE_RTTS = 3
-"""Round trips of a QUIC handshake (one, RFC 9000 section 7) and of a browser that decides a little
+"""Round trips of a QUIC handshake (one, RFC 9000 section 7), plus two for a browser that decides
 later."""
 _UNHEARD_PACKETS = 4
-"""Packets that hold a whole ClientHello, which spans two, even if one is sent again."""
+"""Packets for a complete ClientHello, which spans two, even if one is sent again."""
 
 
 def discovered(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
-    """Hosts that announced h3 and get another request are tried over QUIC, and then used over
-    it."""
+    """Reasons if a host that announced h3 and got another request was not tried over QUIC, or if
+    QUIC was not used afterwards."""
     if stack.discovery != "alt-svc":
         return
     untried, unheard, unused = [], [], []
@@ -65,7 +66,7 @@ def _by_host(visit: Visit) -> dict[str, list[Request]]:
 
 
 def _udp(visit: Visit, host: str, side: Side) -> FarEnd | None:
-    """Packets to or from a host over UDP; None if unknown."""
+    """Traffic to or from a host over UDP; None if unknown."""
     address, _, port = visit.addresses.get(host, "").rpartition(":")
     ends = visit.link.direction(side).far_ends if visit.link else None
     if ends is None or not address:
@@ -76,6 +77,7 @@ def _udp(visit: Visit, host: str, side: Side) -> FarEnd | None:
 
 
 def _first_ms(visit: Visit, connections: Iterable[Connection]) -> float | None:
-    """When the first connection began, from the navigation's start."""
+    """Start of the first of these connections in ms since the navigation; None without
+    connections."""
     began_us = min((c.t_us for c in connections), default=None)
     return None if began_us is None else (began_us - visit.started_us) / 1000

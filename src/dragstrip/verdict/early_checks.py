@@ -1,8 +1,8 @@
-"""Was early data (TLS 1.3 early data, QUIC 0-RTT) sent and taken as the stack claims?
+"""Was early data (TLS 1.3 early data, QUIC 0-RTT) sent and accepted as the stack claims?
 
-The link sees for every server whether a client sent early data. Whether the server took it, our
-origin's log says; of any other server, time does: what is no early data reaches the server a round
-trip later, after the client's answer to the server's first flight.
+For every server, the link sees whether a client sent early data. Our origin's log says whether it
+was accepted. For other servers, time tells: without early data, a request reaches the server a
+round trip later, after the client's reply to the server's first flight.
 """
 
 from collections.abc import Iterator
@@ -14,18 +14,19 @@ from dragstrip.model.visit import FarEnd, Reason, Request, Served, Visit
 from dragstrip.verdict.request_checks import some
 
 LEAST_RTT_MS = 10.0
-"""Least round trip to judge. A browser takes some milliseconds to send a request, so with a shorter
-one the handshake may be over by then."""
+"""Least round trip to judge. A browser takes some milliseconds to send a request. With a shorter
+round trip, the handshake may be over by then."""
 _CLEAR = 0.5
-"""Share of a round trip by which the network itself may delay early data if time is to decide."""
+"""Largest share of a round trip by which the network may delay early data, if times are to
+decide."""
 _FLIGHT_BYTES = 4096
 """Most bytes of a ClientHello with X25519MLKEM768 and a request."""
 
 
 def early_data(visit: Visit, page: Page, network: Network, stack: Stack) -> Iterator[Reason]:
-    """A stack has early data exactly where it promises it. A first visit has none. A repeat visit
-    has the first request of each resumed connection as early data, unless that could not leave in
-    time."""
+    """Reasons if early data differs from what the stack promises. A first visit must have none. On
+    a repeat visit, the first request of each resumed connection must be early data, unless it could
+    not be sent in time."""
     sent = {end.address: end for end in _sent(visit)}
     if visit.connection == "first":
         first = [a for a, end in sent.items() if _before_any_answer(visit, end)]
@@ -52,8 +53,8 @@ def _sent(visit: Visit) -> Iterator[FarEnd]:
 
 
 def _before_any_answer(visit: Visit, end: FarEnd) -> bool:
-    """Whether early data left before the host's first answer. Tickets come after a handshake, and
-    later connections of a first visit may use them."""
+    """Whether early data was sent before the host's first answer. Later connections of a first
+    visit may send early data, because a handshake brings tickets."""
     answered = (
         r.response_start_ms
         for r in visit.requests
@@ -72,7 +73,7 @@ def _decides_itself(stack: Stack) -> bool:
 
 
 def unused(visit: Visit, page: Page, network: Network, stack: Stack) -> Iterator[Reason]:
-    """Early data that the stack promises and a repeat visit did not have.
+    """Reasons for early data that the stack promises but a repeat visit lacked.
 
     The document waits for its connection. Other hosts' connections may open before there is a
     request; those count only if the browser reports that the request did not wait for the
@@ -109,9 +110,9 @@ def unused(visit: Visit, page: Page, network: Network, stack: Stack) -> Iterator
 
 
 def _first_requests(visit: Visit, page: Page, stack: Stack) -> Iterator[Served]:
-    """The first request of each host's first connection, if that was resumed or its server does not
-    say. For a server without a log it is the document's as the browser reports it, at a time that
-    shows nothing."""
+    """The first request of each host's first connection, if the connection was resumed or the
+    server does not log resumption. For a server without a log it is only the document's, from the
+    browser, with a time that decides nothing."""
     if "requests" in stack.untold:
         yield from (_unlogged(visit, r) for r in visit.requests if r.url == page.url and r.protocol)
         return
@@ -130,7 +131,7 @@ def _first_requests(visit: Visit, page: Page, stack: Stack) -> Iterator[Served]:
 
 
 def _unlogged(visit: Visit, request: Request) -> Served:
-    """The least that the server would have logged of this request, as early as it can have been."""
+    """A minimal log entry for this request, with the earliest possible time."""
     assert request.protocol
     return Served(
         t_us=visit.started_us,
@@ -152,9 +153,8 @@ def _unlogged(visit: Visit, request: Request) -> Served:
 def _came_late(
     visit: Visit, first: Served, asked: dict[str, Request], network: Network, stack: Stack
 ) -> bool:
-    """Whether the request reached the server so late that it may have waited for a handshake, and
-    nothing else explains it: no delay that changes, no other load, no wait for a CPU at either
-    end."""
+    """Whether the request reached the server so late that it may have waited for a handshake,
+    without another explanation: variable delay, other load, or a wait for a CPU at either end."""
     request = asked.get(first.url)
     if request is None or request.connect_start_ms is None:
         return False
@@ -170,7 +170,7 @@ def _came_late(
 
 
 def _held_up_ms(visit: Visit) -> float:
-    """How long browser and server may have waited for a CPU, one after the other."""
+    """Longest time in ms that browser and server may have waited for a CPU, one after the other."""
     host = visit.host
     return (host.browser_wait_ms or 0) + (host.server_wait_ms or 0) if host else 0.0
 
@@ -189,7 +189,7 @@ def hurried(request: Request | None, network: Network, stack: Stack) -> bool:
 
 
 def lost_before(visit: Visit, served: Served) -> bool:
-    """Whether a packet to the server was lost, or overtaken, before this request was complete
+    """Whether a packet to the server was lost or reordered before this request was complete
     there."""
     up = visit.link.up if visit.link else None
     if up is None or up.reordered:

@@ -1,4 +1,4 @@
-"""Was ECN in the state the stack claims, by the marks of the packets that the link carried?"""
+"""Was ECN in the state that the stack claims, by the marks of the packets on the link?"""
 
 from collections.abc import Iterator
 
@@ -7,10 +7,10 @@ from dragstrip.model.visit import Reason, Visit
 
 
 def ecn(visit: Visit, stack: Stack) -> Iterator[Reason]:
-    """Packets are marked as ECN asks. Without ECN no packet of a server is marked as capable of it.
-    With ECN, all packets over QUIC are, and those with data over TCP.
+    """Reasons if packets have the wrong ECN marks. Without ECN, no packet of a server may be marked
+    as ECN-capable. With ECN, all QUIC packets must be, and all TCP packets with data.
 
-    TCP may do without if a packet to the server was lost: a SYN is sent again without ECN (RFC 3168
+    TCP need not use ECN if a packet to the server was lost: a SYN is repeated without ECN (RFC 3168
     section 6.1.1.1).
     """
     down = visit.link.down if visit.link else None

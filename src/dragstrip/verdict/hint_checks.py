@@ -10,15 +10,16 @@ from dragstrip.model.visit import Reason, Visit
 from dragstrip.verdict.request_checks import some
 
 _AHEAD_US = 10_000
-"""Time before the final answer within which Chromium takes no notice of a 103 answer, because it
-reads both together."""
+"""If a 103 answer precedes the final answer by less than this time (us), Chromium ignores it,
+because it reads both together."""
 
 
 def early_hints(visit: Visit, stack: Stack) -> Iterator[Reason]:
-    """Our origin sends them where the stack has them, and only there, and the browser sees them.
+    """Reasons if our origin did not send hints exactly where the stack has them, or if the browser
+    did not see them.
 
-    What a server that is not ours sends is its own choice, and the report says which share of the
-    answers it named.
+    Other servers decide themselves what they send; the report gives the share of answers that hints
+    named.
     """
     if stack.server != OURS:
         return
@@ -49,8 +50,8 @@ def early_hints(visit: Visit, stack: Stack) -> Iterator[Reason]:
 
 
 def _asked_for_document(visit: Visit) -> bool:
-    """Whether the browser asked for the document over a protocol that has 103 answers. A document
-    from a cache needs no answer."""
+    """Whether the browser requested the document over a protocol with 103 answers. A document from
+    a cache needs no answer."""
     documents = (r for r in visit.requests if r.resource_type == "Document")
     first = next(documents, None)
     asked = first is not None and not first.from_cache and first.protocol in ("h2", "h3")

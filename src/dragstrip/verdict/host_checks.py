@@ -14,7 +14,7 @@ from dragstrip.visit.ideal import needed_ms
 
 
 def on_time(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reason]:
-    """The link's lateness shows whether the host kept up."""
+    """Reasons if the link was late, which shows that the host did not keep up."""
     if visit.link is None:
         return
     limit_ms = max(limits.lateness_p99_ms, limits.lateness_p99_rtt_share * network.rtt_ms)
@@ -29,7 +29,7 @@ def on_time(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reas
 
 
 def stolen(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
-    """Time that the hypervisor gave to others, relative to the CPU time of this testbed."""
+    """Reasons for CPU time that the hypervisor gave to others, relative to that of this testbed."""
     if visit.host is None or visit.host.steal_share <= limits.steal_share:
         return
     taken = visit.host.steal_share
@@ -43,11 +43,11 @@ def stolen(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> 
 
 
 def crowded(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
-    """CPU time that other processes used.
+    """Reasons for CPU time that other processes used.
 
-    They take none from processes with precedence. But precedence itself changes loads that
-    computing dominates, so with it only loads count that the network dominates
-    (bench/visits/held_up.py).
+    Other processes take no CPU time from processes with precedence. But precedence itself changes
+    loads that are dominated by computing. So with precedence, only loads dominated by the network
+    are valid (bench/visits/held_up.py).
     """
     share = visit.host.others_share if visit.host else None
     if visit.host is None or share is None:
@@ -74,7 +74,7 @@ def crowded(visit: Visit, network: Network, stack: Stack, limits: Thresholds) ->
 
 
 def heated(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
-    """A hot CPU was throttled."""
+    """Reasons if a hot CPU was throttled."""
     times = visit.host.throttled if visit.host else None
     if times is not None and times > limits.throttles:
         yield Reason(
@@ -84,11 +84,12 @@ def heated(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
 
 
 def waited(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
-    """Time in which a browser or server thread was ready to run but others had the CPUs.
+    """Reasons for time in which a browser or server thread was ready to run but others had the
+    CPUs.
 
-    Threads of one browser also wait for each other. A thread cannot have waited for others longer
-    than they ran, so that much counts at most. Others do not hold up a testbed with precedence,
-    unless one beside it has precedence, too (`crowded` judges such visits).
+    Threads of one browser also wait for each other. A thread cannot have waited for other processes
+    longer than they ran, so at most that time counts. Other processes do not delay a testbed with
+    precedence, unless a parallel testbed has precedence, too (`crowded` judges such visits).
     """
     if visit.host is None or (visit.host.precedence and not visit.beside):
         return
@@ -113,23 +114,23 @@ def waited(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> 
 
 
 def _for_older_evidence(limits: Thresholds) -> Thresholds:
-    """The limits with the defaults for older evidence; what a study set stays."""
+    """The limits, with defaults for older evidence. Limits that a study set stay."""
     changed = limits.changed()
     defaults = {n: v for n, v in OLDER_WAITS.items() if n not in changed}
     return structs.replace(limits, **defaults)
 
 
 def _beyond_need(visit: Visit, network: Network, stack: Stack) -> float:
-    """Share of the load that bytes and round trips do not explain: an upper bound of the time spent
-    waiting for a CPU."""
+    """Share of the load time that bytes and round trips do not explain. It is an upper bound of the
+    time spent waiting for a CPU."""
     needed = needed_ms(visit, network, stack)
     return 1 - needed / visit.plt_ms if visit.plt_ms and needed else inf
 
 
 def _held_up(visit: Visit, network: Network, stack: Stack, share: float) -> float:
-    """Share of the load by which browser and server were delayed if each second of computing took
-    this much longer. A page that waits for a slow link computes little, and only computing can be
-    delayed. The delay is at most what bytes and round trips leave unexplained.
+    """Share of the load time by which browser and server were delayed, if each second of computing
+    took `share` longer. Only computing can be delayed, and a page on a slow link computes little.
+    The delay is at most the time that bytes and round trips do not explain.
     """
     host, longer = visit.host, inf
     if host and host.browser_cpu_s is not None:

@@ -1,4 +1,4 @@
-"""The verdict on a visit by itself: did the testbed do what was asked of it?
+"""The verdict on a single visit: did the testbed do what was asked of it?
 
 Each check takes the evidence of one visit and yields reasons against it. Failures that the
 requested conditions explain are outcomes, not reasons. Checks that compare visits are in
@@ -23,6 +23,7 @@ from dragstrip.verdict import (
     clock_checks,
     coding_checks,
     content_checks,
+    device_checks,
     discovery_checks,
     early_checks,
     ecn_checks,
@@ -50,7 +51,7 @@ class Judge:
         self._study = study
         self._recorded: dict[str, bytes] = {}
         self._seen: dict[str, bytes] = {}
-        """The final picture of each page's first valid visit."""
+        """Final picture of each page's first valid visit, by page."""
 
     def judged(self, visit: Visit) -> Visit:
         """The visit with the reasons from its own evidence only."""
@@ -64,10 +65,11 @@ class Judge:
             self._reference(visit.page),
             study.clock,
             study.addresses,
+            study.client.cpu_slowdown,
         )
 
     def in_turn(self, visit: Visit) -> Visit:
-        """Judge a visit and record it, for the visits of a journal one after the other."""
+        """Judge a visit and record it. Call this for the visits of a journal in order."""
         judged = self.judged(visit)
         self.saw(judged)
         return judged
@@ -95,12 +97,13 @@ def with_verdict(
     reference: bytes = b"",
     clock: Clock = REAL,
     addresses: Addresses = "one-each",
+    slowdown: float = 1.0,
 ) -> Visit:
-    """The visit with its outcome and reasons; `reference` is the page's picture, a `Visual.final`,
-    if any."""
+    """The visit with its outcome and reasons. `reference` is the page's picture, a `Visual.final`;
+    empty if there is none."""
     visit = structs.replace(visit, outcome=content_checks.outcome(visit, page))
     reasons = (
-        *judge(visit, page, network, stack, limits, clock, addresses),
+        *judge(visit, page, network, stack, limits, clock, addresses, slowdown),
         *like_reference(visit, reference, limits),
         *watched(visit, limits),
     )
@@ -115,12 +118,13 @@ def judge(
     limits: Thresholds,
     clock: Clock = REAL,
     addresses: Addresses = "one-each",
+    slowdown: float = 1.0,
 ) -> tuple[Reason, ...]:
     """All reasons against the visit, most important first; empty if it is valid."""
     host = (
         link_checks.punctual(visit, limits, clock)
         if clock.virtual
-        else _host(visit, network, stack, limits)
+        else _host(visit, network, stack, limits, slowdown)
     )
     return (
         *_reasons(visit, page, network, stack, limits),
@@ -131,7 +135,8 @@ def judge(
 
 
 def unchecked(visit: Visit, page: Page, stack: Stack) -> tuple[str, ...]:
-    """Descriptions of what cannot be checked because server log or browser do not report it."""
+    """Checks that cannot be made because the server's log or the browser lacks the data, in
+    words."""
     if not page.live:
         return (*stack.untold.values(), *_untold_by_browser(visit))
     return (
@@ -189,7 +194,10 @@ def _reasons(
     yield from clock_checks.agreed(visit, network, limits)
 
 
-def _host(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
+def _host(
+    visit: Visit, network: Network, stack: Stack, limits: Thresholds, slowdown: float
+) -> Iterator[Reason]:
+    yield from device_checks.slowed(visit, slowdown, limits)
     yield from host_checks.on_time(visit, network, limits)
     yield from host_checks.heated(visit, limits)
     yield from host_checks.waited(visit, network, stack, limits)

@@ -12,17 +12,18 @@ from dragstrip.verdict.aqm_checks import managed
 
 _FRAME_BYTES = ETHERNET_MTU + 14
 _ROUNDING_MS = 1e-6
-"""The link counts whole nanoseconds."""
+"""Tolerance in ms, because the link counts whole nanoseconds."""
 _SMALL = 100
-"""Size that some packet has in every visit, each way: SYN, ACK, QUIC's ACK frames."""
+"""Size in bytes that some packet has in every visit, in each direction: SYN, ACK, QUIC's ACK
+frames."""
 
 
 def delivered(
     visit: Visit, network: Network, limits: Thresholds, *, heard: bool = True
 ) -> Iterator[Reason]:
-    """Bytes, rate, delay, loss and packet size, from what the link did.
+    """Reasons if the link's bytes, rate, delay, loss or packet sizes differ from the network's.
 
-    `heard` means that the servers log every connection.
+    `heard` says whether the servers log every connection.
     """
     if visit.link is None:
         yield Reason("link-drift", "the link gave no report")
@@ -33,8 +34,8 @@ def delivered(
 
 
 def punctual(visit: Visit, limits: Thresholds, clock: Clock) -> Iterator[Reason]:
-    """Packets leave on time. In virtual time only a defect can make the link late, or a system call
-    that is under way."""
+    """Reasons if packets left late. In virtual time, only a defect can make the link late, or a
+    system call that is under way."""
     limit_us = clock.lateness_us(limits.virtual_lateness_us)
     if visit.link is None:
         return
@@ -99,7 +100,7 @@ def _packets(got: DirectionReport) -> Iterator[str]:
 
 
 def trials(side: Side, got: DirectionReport) -> int:
-    """Packets that could have been lost at random."""
+    """Number of packets that could have been lost at random."""
     # A lossless link counts no trials, so count the packets that left it.
     tried = got.packets_out - got.duplicated + got.dropped_loss
     if got.loss_trials is None and side == "up":  # an old capsule: loss came before the queue
@@ -108,15 +109,15 @@ def trials(side: Side, got: DirectionReport) -> int:
 
 
 def luck(side: Side, got: DirectionReport) -> tuple[int, int]:
-    """Packets lost at random and their number of trials. For bursts that follow time: the ms in the
-    bad state and all ms."""
+    """Number of packets lost at random, and number of trials. For bursts that follow time: ms in
+    the bad state, and ms in all."""
     if got.burst_ms is not None and got.burst_watched_ms is not None:
         return round(got.burst_ms), round(got.burst_watched_ms)
     return got.dropped_loss, trials(side, got)
 
 
 def unlikely_loss(asked: Direction, lost: int, tried: int, limits: Thresholds) -> Iterator[str]:
-    """Whether the luck is too improbable for the loss asked for."""
+    """Faults if the loss is too improbable for the requested loss."""
     chain = asked.gilbert_elliott
     if chain is None:
         low, high = loss_interval(tried, asked.loss, limits.loss_tail)
@@ -136,7 +137,8 @@ def unlikely_loss(asked: Direction, lost: int, tried: int, limits: Thresholds) -
 def _bursts(
     asked: Direction, tried: int, got: DirectionReport, limits: Thresholds
 ) -> Iterator[str]:
-    """The chain loses the share asked for in each state, and follows time where it should."""
+    """Faults of loss in bursts: a wrong share lost in a state, or a wrong share of time in the bad
+    state."""
     chain = asked.gilbert_elliott
     if chain is None or got.burst_trials is None or got.burst_lost is None:
         if chain is not None and chain.by_time and got.packets_out:
@@ -160,8 +162,8 @@ def _bursts(
 
 
 def _host_loss(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterator[str]:
-    """Checks the loss of each host. The report lists hosts in the network's order; a host without
-    loss has no trials."""
+    """Faults of the loss of each host. The report lists hosts in the network's order; a host
+    without loss has no trials."""
     for path, seen in zip(asked.hosts, got.host_loss, strict=False):
         low, high = loss_interval(seen.trials, path.loss, limits.loss_tail)
         if not low <= seen.lost <= high:
@@ -172,8 +174,8 @@ def _host_loss(asked: Direction, got: DirectionReport, limits: Thresholds) -> It
 
 
 def _unasked(asked: Direction, got: DirectionReport) -> Iterator[str]:
-    """Events that happen only if the network asks for them. How many losses at random are too many,
-    chance says."""
+    """Faults for events that may only happen if the network asks for them. Chance says how many
+    losses at random are too many."""
     for count in COUNTS:
         seen = getattr(got, count.field)
         if seen and count.cause != "loss" and not count.wanted(asked):
@@ -209,8 +211,8 @@ def _rate(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterato
 
 
 def _line(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterator[str]:
-    """The bottleneck took the time asked for on each packet, even if there are few. Lateness covers
-    how late they left."""
+    """Faults if the bottleneck took another time for packets than requested, even for few packets.
+    `punctual` checks how late they left."""
     if got.line_ms is None:
         return
     shaped = bool(asked.rate_mbps or asked.trace)

@@ -1,5 +1,5 @@
-"""Replays a page without emulation and compares what happens with its recording. Then visits it as
-a race does, to say in advance why a race would refuse its loads."""
+"""Replays a page without emulation and compares the load with the recording. Then visits it as a
+race does, to say in advance why a race would refuse its loads."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -29,44 +29,45 @@ from dragstrip.visit.drive import VisitPlan, visit
 
 CHECKED_PROTOCOLS: tuple[Protocol, ...] = ("h1", "h2", "h3")
 _LINK = Network.parse("100mbit/100mbit/10ms/0%/200ms")
-"""Network that is fast enough to be quick, and slow enough that every check of the verdict
-applies."""
+"""A network that is fast enough to be quick, but slow enough for every check of the verdict to
+apply."""
 _OF_THE_MACHINE = ("overloaded", "link-drift", "clock-jump")
 _SETTLE_MS = 2000.0
-"""Time until the picture is taken, as when recording."""
+"""Time in ms until the picture is taken, as in a recording."""
 
 
 class Check(Struct, frozen=True, kw_only=True):
-    """One replay."""
+    """The result of one replay."""
 
     protocol: Protocol
     outcome: Outcome
     error: str
     fidelity: Fidelity
-    """How far the replay asked for the requests that were recorded before the recorded load event,
-    if there was one. A request that only the nearest query answered counts as asked for."""
+    """Comparison with the requests recorded before the recorded load event, or with all if there
+    was none. A request that only the nearest query answered counts as requested."""
     requests: int
-    """All that reached the origin."""
+    """Number of requests that reached the origin."""
     answers: dict[str, int]
-    """Requests by how the recording answered them, see `Served.match`."""
+    """Number of requests by how the recording answered them, see `Served.match`."""
     missed: tuple[str, ...]
-    """What the recording could not answer."""
+    """URLs that the recording could not answer."""
     served_bytes: int
-    """Bodies of all answers."""
+    """Bytes of the bodies of all answers."""
     silent: tuple[str, ...]
     """WebSockets that the recording lacks: they open and stay silent."""
     documents: tuple[str, ...]
-    """URLs of the documents that the tab showed; several if the page moves on by itself."""
+    """URLs of the documents that the tab showed; several if the page navigates by itself."""
     refusals: tuple[str, ...]
-    """Why a race would not count its loads, whatever the machine does; empty if it would."""
+    """Why a race would not count its loads, whatever the machine; empty if it would."""
     screenshot: bytes
-    """PNG; empty if the load did not end, or in browsers other than Chromium."""
+    """The final picture (PNG); empty if the load did not end, and in browsers other than
+    Chromium."""
     distance: Distance | None
-    """Distance from the recorded picture; None unless there are both."""
+    """Distance from the recorded picture; None unless both pictures exist."""
 
     @property
     def answered_share(self) -> float:
-        """Share of the page's requests today that the recording answers."""
+        """Share of the page's current requests that the recording answers."""
         return 1 - len(self.missed) / self.requests if self.requests else 1.0
 
 
@@ -128,8 +129,8 @@ def _refusals(
     clock: Clock,
     rehearsed: Sequence[Served],
 ) -> Iterator[str]:
-    """Reasons of the verdict against a visit like those of a race; `rehearsed` is what an earlier
-    load asked for."""
+    """Reasons of the verdict against a visit like those of a race. `rehearsed` are the requests of
+    an earlier load."""
     block = Block(page=page.name, network=_LINK.name, index=0, seed=0, order=(stack.name,))
     misses = tuple(sorted({s.address for s in rehearsed if s.match == "miss"}))
     plan = VisitPlan(
@@ -149,8 +150,8 @@ def _refusals(
 
 
 def _held_against(page: Page, served: Sequence[Served]) -> dict[str, Any]:
-    """The replay against the recording by the origin's log, so that workers and frames count as
-    well."""
+    """Comparison of the replay with the recording, by the origin's log, so that workers and frames
+    count as well."""
     due = [r for r in page.resources if page.load_ms is None or r.start_ms <= page.load_ms]
     before_load = structs.replace(page, resources=tuple(due))
     served = [s for s in served if s.match != "misdirected"]
@@ -164,7 +165,8 @@ def _held_against(page: Page, served: Sequence[Served]) -> dict[str, Any]:
 
 
 def _as_recorded(page: Page, served: Sequence[Served]) -> list[Request]:
-    """What was asked for; under its recorded URL what only the nearest query answered."""
+    """The requests of the replay. Those that only the nearest query answered have their recorded
+    URL."""
     free = Counter((r.method, r.url) for r in page.resources)
     free.subtract((s.method, s.url) for s in served if s.match == "exact")
     near: dict[tuple[str, str], list[str]] = {}

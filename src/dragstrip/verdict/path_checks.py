@@ -13,15 +13,15 @@ from dragstrip.model.visit import FarEnd, Reason, Request, Visit
 from dragstrip.verdict.request_checks import some
 
 _NAME_PORTS = frozenset({53, 853})
-"""DNS (RFC 1035), DNS over TLS (RFC 7858)."""
+"""Ports of DNS (RFC 1035) and of DNS over TLS (RFC 7858)."""
 _HTTP = 80
 
 
 def origin(visit: Visit) -> Iterator[Reason]:
-    """Answers come from the address where the testbed serves their host, and from the port that
-    their URL names, and no packet goes elsewhere.
+    """Reasons if an answer came from another address than the one where the testbed serves its
+    host, or from another port than its URL names, or if packets went elsewhere.
 
-    A page may ask any port of its hosts: at a port that the recording lacks no server answers.
+    A page may use any port of its hosts. At ports that the recording lacks, no server answers.
     """
     if not visit.addresses:
         return
@@ -49,8 +49,8 @@ def origin(visit: Visit) -> Iterator[Reason]:
 
 
 def crossed(visit: Visit) -> Iterator[Reason]:
-    """Each server's requests and answers crossed the link. Checked per host, because a detour of
-    one host is a small part of the total."""
+    """Reasons if a server's requests and answers did not cross the link. This is checked per host,
+    because a detour of one host is a small part of the total."""
     if visit.link is None or visit.link.down.far_ends is None or not visit.addresses:
         return
     down = _bytes(visit.link.down.far_ends)
@@ -71,7 +71,7 @@ def crossed(visit: Visit) -> Iterator[Reason]:
 
 
 def vouched(visit: Visit) -> Iterator[Reason]:
-    """Every certificate comes from the testbed's own CA."""
+    """Reasons for certificates that were not issued by the testbed's own CA."""
     strangers = [
         f"{issuer} ({url})" for issuer, url in visit.issuers.items() if issuer != visit.authority
     ]
@@ -80,7 +80,7 @@ def vouched(visit: Visit) -> Iterator[Reason]:
 
 
 def direct(visit: Visit) -> Iterator[Reason]:
-    """No proxy is in the browser's environment."""
+    """Reasons if the browser's environment names a proxy."""
     if visit.proxies:
         yield Reason(
             "stack-drift", f"the browser's environment names a proxy: {some(visit.proxies)}"
@@ -103,8 +103,8 @@ def _at_home(visit: Visit, request: Request) -> bool:
 
 
 def _far_ends(visit: Visit) -> Sequence[FarEnd]:
-    """Far ends with a port, each once. Multicast, which WebRTC sends, gets no answer and is left
-    out."""
+    """Far ends with a port, each once. Multicast, which WebRTC sends, is left out, because it gets
+    no answer."""
     link = visit.link
     every = (*(link.up.far_ends or ()), *(link.down.far_ends or ())) if link else ()
     single = (e for e in every if e.port and not ip_address(e.address).is_multicast)
@@ -112,7 +112,8 @@ def _far_ends(visit: Visit) -> Sequence[FarEnd]:
 
 
 def _ours(visit: Visit, end: FarEnd, asked: Container[tuple[str, int]]) -> bool:
-    """`asked` are host addresses and ports that URLs of the visit name."""
+    """Whether traffic with this far end belongs to the testbed. `asked` are addresses and ports
+    that URLs of the visit name."""
     places = set(visit.addresses.values())
     known = {place.rpartition(":")[0] for place in places}
     if end.address not in known:

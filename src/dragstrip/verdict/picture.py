@@ -1,4 +1,4 @@
-"""Did the visit end with the right picture: the recording's, or that of other visits?
+"""Does the visit's final picture look like that of the recording, or of other visits?
 
 This replaces reviewing videos by hand (wolsing2019 section 3.2).
 """
@@ -18,13 +18,13 @@ from dragstrip.pages.format.archive import read_screenshot
 from dragstrip.visit.frames import thumbnail
 
 CELL_LEVELS = 24
-"""A cell of the thumbnail differs if a channel is off by more than this, of 256 levels."""
+"""A cell of the thumbnail differs if a channel differs by more than this, of 256 levels."""
 
 
 def like_reference(visit: Visit, reference: bytes, limits: Thresholds) -> Iterator[Reason]:
     """`picture-mismatch` if a loaded page does not look like its reference picture.
 
-    Failed loads have no final picture, nor has a page that counts as loaded before it is whole.
+    Failed loads have no final picture, nor do pages whose `done` does not imply a complete load.
     Pages without a reference are not judged.
     """
     whole = visit.outcome == "loaded" and parse_done(visit.done).whole
@@ -40,8 +40,8 @@ def like_reference(visit: Visit, reference: bytes, limits: Thresholds) -> Iterat
 
 
 def watched(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
-    """`overloaded` if frames came faster than the host could take them: some may be missing, and
-    times of visual changes may be wrong."""
+    """`overloaded` if frames came faster than the host could process them. Some may then be
+    missing, and times of visual changes may be wrong."""
     blind_ms = visit.visual.blind_ms if visit.visual else None
     if blind_ms is not None and blind_ms > limits.blind_ms:
         yield Reason(
@@ -52,7 +52,8 @@ def watched(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
 
 
 def recorded(page: Page, client: Client) -> bytes:
-    """The recording's own picture as a thumbnail; empty without one of the client's viewport."""
+    """The recording's own picture as a thumbnail; empty if there is none for the client's
+    viewport."""
     kept = read_screenshot(page)
     if kept is None:
         return b""
@@ -62,7 +63,7 @@ def recorded(page: Page, client: Client) -> bytes:
 
 
 def distance(a: bytes, b: bytes) -> float:
-    """Share of cells, 0..1, in which two thumbnails differ; 1 for those of unequal size."""
+    """Share of cells, 0..1, in which two thumbnails differ; 1 for thumbnails of different size."""
     one, two = _cells(a), _cells(b)
     if one.shape != two.shape:
         return 1.0

@@ -1,4 +1,4 @@
-"""Was every request what it claims to be: protocol, origin, recording, coldness?"""
+"""Was every request as it should be: protocol, agreement with the origin's log, recording?"""
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
@@ -41,7 +41,7 @@ BY_THE_NETWORK = frozenset(
         "NET_TIMEOUT_EXTERNAL",
     )
 )
-"""Browsers' errors for lost or late packets, and for peers that give up."""
+"""Browsers' errors for lost or late packets, and for peers that gave up."""
 _BY_THE_PAGE = (
     "net::ERR_FAILED",
     "net::ERR_BLOCKED_BY_",
@@ -51,18 +51,18 @@ _BY_THE_PAGE = (
     "NS_ERROR_DOM_",
     "NS_ERROR_FAILURE",
 )
-"""Refused by cross-origin rules or by the page's policy."""
+"""Browsers' errors for requests refused by cross-origin rules or by the page's policy."""
 
 
 _OF_THE_BROWSER = ("net::", "NS_ERROR_", "SEC_ERROR_", "SSL_ERROR_", "MOZILLA_PKIX_")
-"""Errors as Chromium and as Firefox name them."""
+"""Prefixes of error names in Chromium and Firefox."""
 
 
 def protocol(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
-    """Every request used the stack's protocol, according to browser and origin.
+    """Reasons if a request did not use the stack's protocol, according to browser and origin.
 
-    A browser that discovers QUIC by Alt-Svc begins with h2, so both are valid there. A stack "as
-    recorded" uses each host's own protocol. An http:// URL uses only HTTP/1.1.
+    A browser that discovers QUIC by Alt-Svc begins with h2, so both are valid there. With
+    `as-recorded`, each host must use its recorded protocol. An http:// URL uses only HTTP/1.1.
     """
     as_recorded = stack.discovery == "as-recorded"
     asked = "each host's recorded protocol" if as_recorded else stack.protocol
@@ -93,10 +93,10 @@ def protocol(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
 
 
 def agreement(visit: Visit, stack: Stack) -> Iterator[Reason]:
-    """What the browser received must be what the origin sent.
+    """Reasons if the browser received other answers than the origin sent.
 
-    Other servers log an answer at its end: one that was still under way at the visit's end, such as
-    a stream of events, may not be there.
+    Other servers log an answer when it ends. So an answer still under way at the visit's end, such
+    as a stream of events, may be missing from the log.
     """
     if "requests" in stack.untold:
         return
@@ -116,11 +116,12 @@ def agreement(visit: Visit, stack: Stack) -> Iterator[Reason]:
 
 
 def replay(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
-    """Everything recorded must be served, and requests that the page invents must be rare.
+    """Reasons if a recorded object was not served, or if too many requests were not in the
+    recording.
 
-    On another day or in another browser, a page requests things that its recording lacks. If the
-    rehearsal met them too, they belong to the page: they cost every stack the same 404, and are
-    only listed.
+    On another day or in another browser, a page requests objects that its recording lacks. If the
+    rehearsal requested them too, they belong to the page: every stack gets the same 404, and they
+    are only listed.
     """
     recorded = {(r.method, r.url) for r in page.resources}
     misses = [s for s in visit.served if s.match == "miss" or _stranger(s, recorded)]
@@ -141,14 +142,14 @@ def replay(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
 
 
 def _stranger(served: Served, recorded: Container[tuple[str, str]]) -> bool:
-    """Whether the server answered by itself a request that the page does not have."""
+    """Whether the server itself answered a request that the page does not have."""
     return served.match == "own" and (served.method, served.url) not in recorded
 
 
 def unanswered(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
-    """A request for a recorded object failed before it reached the origin, and neither network nor
-    page caused it: a rejected certificate, an unknown name, a refused connection. Failures caused
-    by network or page are outcomes.
+    """Reasons for requests for recorded objects that failed before they reached the origin, if
+    neither network nor page caused it: a rejected certificate, an unknown name, a refused
+    connection. Failures caused by network or page are outcomes.
     """
     heard = {(s.method, s.url) for s in visit.served}
     heard_of = {urlsplit(s.url).hostname for s in visit.served}
@@ -179,9 +180,9 @@ def unanswered(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
 
 
 def aborted(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
-    """An aborted request was dropped on command, not by stack or network. A page's own scripts drop
-    a few; closing the tab drops all open ones, and so does a page that moves on. Chromium also
-    counts a script or style sheet with an error status as dropped.
+    """Reasons for aborted requests: they were cancelled by the page or the browser, not by stack or
+    network. A page's own scripts cancel a few. Closing the tab cancels all open ones, and so does
+    navigation. Chromium also reports a script or style sheet with an error status as cancelled.
     """
     if visit.outcome != "loaded" and ABORTED in visit.error:
         yield Reason("aborted", f"the navigation was aborted: {visit.error}")
@@ -205,8 +206,8 @@ def aborted(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
 
 
 def _moved_ms(visit: Visit) -> float:
-    """When the last document was answered to which the page moved on; before all requests if it
-    never did. Until then the page may have dropped requests of its earlier documents."""
+    """When the last document to which the page navigated was answered; before all requests if it
+    never navigated. Until then the page may have cancelled requests of earlier documents."""
     later = {urldefrag(url).url for url in visit.documents[1:]}
     found = (
         next((ms for ms in (r.response_start_ms, r.end_ms) if ms is not None), r.start_ms)
@@ -217,7 +218,7 @@ def _moved_ms(visit: Visit) -> float:
 
 
 def some(names: Iterable[str]) -> str:
-    """The first few of many names."""
+    """The first few of many names, in words."""
     every = list(dict.fromkeys(names))
     rest = len(every) - _NAMED
     return ", ".join(every[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")

@@ -1,7 +1,7 @@
 """The version of the verdict's rules.
 
-A capsule keeps the evidence and the verdicts of its day. It is always read by today's rules: visits
-that older rules judged are judged again.
+A capsule keeps the evidence, and the verdicts by the rules of its time. When it is read, visits
+that older rules judged are judged again by today's rules.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,17 +11,22 @@ from msgspec import structs
 
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 
-VERSION = 19
-"""Raised with every change of a check or of a default limit; `CHANGES` says what changed."""
+VERSION = 20
+"""Version of the rules. It is raised with every change of a check or of a default limit; `CHANGES`
+describes each change."""
 
 STANDS_SINCE = 12
-"""Oldest version whose verdicts stand where their evidence was not kept. Later checks find nothing
-in those visits. (13: hosts had one address and one certificate each.)"""
+"""Oldest version whose verdicts stand if the evidence was not kept: later checks find nothing in
+those visits. (Since 13, hosts may share addresses and certificates; before, each had its own.)"""
 
 CHANGES: Mapping[int, tuple[str, ...]] = {
-    19: (
+    20: (
         "what the link's active queue management must drop or mark is judged, and what it cannot",
         "packets that the network's MTU stopped may keep a browser from every connection",
+    ),
+    19: (
+        "a client that the study slows down is judged, by a fixed script in its page",
+        "the browser's clock is told by the request whose two stamps are closest",
     ),
     18: ("no record of TLS need be full over HTTP/2, where the longest body fills only a few",),
     17: (
@@ -104,22 +109,23 @@ CHANGES: Mapping[int, tuple[str, ...]] = {
 }
 
 OLDER_WAITS: Mapping[str, float] = {"wait_ms": 120.0, "wait_share": 0.5}
-"""Default limits of the evidence before version 9, which does not say how long others ran: most of
-a thread's wait is for the browser's own threads."""
+"""Default limits for evidence before version 9. It does not say how long other processes ran, so
+most of a thread's wait is for the browser's own threads."""
 
 _DEFAULTS_THEN: Mapping[int, Mapping[str, Any]] = {
     1: {**OLDER_WAITS, "wait_ms": 300.0},
     **{version: {**OLDER_WAITS, "precedence_share": 0.35} for version in range(2, 10)},
     **{version: {"wait_share": 0.05} for version in (10, 11)},
 }
-"""Default limits of older rules that differ from today's."""
+"""Default limits of older rules that differ from today's, by version."""
 
 
 def limits_today(kept: Thresholds, versions: Iterable[int]) -> Thresholds:
-    """Translates the limits of a study made under older rules: limits at an older default get
-    today's default; limits that the study set stay.
+    """The limits of a study made under older rules. A limit at an older default gets today's
+    default; limits that the study set stay.
 
-    A study that was resumed under newer rules kept their defaults, so those of each version count.
+    A study that was resumed under newer rules may have defaults of several versions, so those of
+    each of `versions` count.
     """
     moved = {
         name: getattr(DEFAULTS, name)

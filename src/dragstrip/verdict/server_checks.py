@@ -10,11 +10,11 @@ from dragstrip.model.visit import MISDIRECTED, Reason, Visit
 from dragstrip.verdict.request_checks import some
 
 Covers = Mapping[str, tuple[str, ...]]
-"""The hosts of a host's address that its certificate covers, itself included, by host."""
+"""Hosts at a host's address that its certificate covers, including itself, by host."""
 
 
 def laid_out(visit: Visit, page: Page, addresses: Addresses) -> Iterator[Reason]:
-    """Hosts have the same address where they should, and only there."""
+    """Reasons if hosts do not share addresses exactly as they should."""
     wrong = []
     taken: dict[str, str] = {}
     for server in servers(page, addresses):
@@ -33,11 +33,12 @@ def laid_out(visit: Visit, page: Page, addresses: Addresses) -> Iterator[Reason]
 
 
 def coalesced(visit: Visit, page: Page, stack: Stack, addresses: Addresses) -> Iterator[Reason]:
-    """A connection carries requests for another host only if both have the same address and its
-    certificate covers the host (RFC 9113 section 9.1.1, RFC 9114 section 3.3). HTTP/1.1 never does.
+    """Reasons if a connection carried requests for another host although it has another address or
+    the certificate does not cover it (RFC 9113 section 9.1.1, RFC 9114 section 3.3). Over HTTP/1.1
+    it never may.
 
-    A request that was answered 421 counts where it was sent again. Live pages are not judged,
-    because their certificates are unknown.
+    A request answered with 421 counts on the connection over which it was repeated. Live pages are
+    not judged, because their certificates are unknown.
     """
     if not visit.addresses:
         return
@@ -60,9 +61,9 @@ def coalesced(visit: Visit, page: Page, stack: Stack, addresses: Addresses) -> I
 
 
 _Asked = list[tuple[str, str]]
-"""URLs that came over a connection, with their protocols."""
+"""URLs requested over a connection, with their protocols."""
 _Carried = tuple[Collection[str], _Asked]
-"""The hosts that a connection may have been opened for, and what came over it."""
+"""The hosts for which a connection may have been opened, and its requests."""
 
 
 def _by_log(visit: Visit, stack: Stack, covers: Covers) -> Iterator[_Carried]:
@@ -92,7 +93,8 @@ def _anyone(asked: _Asked, covers: Covers) -> Collection[str]:
 
 
 def _strangers(carried: _Carried, covers: Covers) -> list[tuple[str, str]]:
-    """Owner and URL of what the connection may not carry, for the owner that leaves the fewest."""
+    """Pairs of owner and URL that the connection may not carry. The owner is the possible one with
+    the fewest such URLs."""
     owners, asked = carried
     strangers = [
         [(o, url) for url, protocol in asked if not _may(o, _host(url), protocol, covers)]

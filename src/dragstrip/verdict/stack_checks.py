@@ -1,4 +1,4 @@
-"""Was the stack in its claimed state: handshakes and transport tuning?"""
+"""Were handshakes and transport settings as the stack claims?"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -10,13 +10,14 @@ from dragstrip.verdict.early_checks import LEAST_RTT_MS
 from dragstrip.verdict.request_checks import some
 
 _LEAST_PAYLOAD = 1200
-"""Least payload of a full QUIC packet (RFC 9000 section 14)."""
+"""Least payload in bytes of a full QUIC packet (RFC 9000 section 14)."""
 _SMALL_RECORD = 1369
 """Size of the first records of a connection whose records grow (tcp/records.rs of the origin)."""
 _FRAME = 16384
-"""The chunk size in which the origin hands answers to TLS: longer answers fill a record."""
+"""The chunk size in bytes in which the origin passes answers to TLS. Longer answers fill a
+record."""
 _LEFT_ROOM = 256
-"""A record with less room is full (tcp/http2.rs of the origin)."""
+"""A record with less room in bytes counts as full (tcp/http2.rs of the origin)."""
 _MANY = 10
 """A client that knows of QPACK's dynamic table and can use it has done so after this many
 requests."""
@@ -24,16 +25,17 @@ _ROUNDS = 4
 """Round trips after which a client knows the origin's settings: three for a handshake and its
 settings, one more if those were lost."""
 _GROWN = 16 * _FRAME
-"""Length from which on an answer uses larger records than those at the start."""
+"""Length in bytes from which an answer uses larger records than those at the start."""
 
 
 def handshakes(visit: Visit, stack: Stack) -> Iterator[Reason]:
-    """The origin's log proves that first visits are cold and repeat visits resumed.
+    """Reasons if, by the origin's log, a first visit resumed a session or a repeat visit did not.
 
-    Only a host's first connection counts: later ones of a first visit may resume its session, and
-    tickets may run out when many open at once. In a first visit that is the one whose handshake
-    ended first, because a session comes from a handshake: a spare one may have been accepted before
-    it, and resume. A repeat visit brings its sessions, so the first accepted may resume as well.
+    Only a host's first connection counts: later ones may resume its session, and tickets may run
+    out when many connections open at once. In a first visit, the first is the one whose handshake
+    ended first, because only a handshake brings a session; a spare connection may have been
+    accepted earlier and then resume. In a repeat visit, the first is the first one accepted,
+    because the browser has sessions from before.
     """
     if "handshakes" in stack.untold:
         return
@@ -76,7 +78,7 @@ def handshakes(visit: Visit, stack: Stack) -> Iterator[Reason]:
 def _first_of_hosts(
     visit: Visit, when: Callable[[Connection], int]
 ) -> dict[str | None, Connection]:
-    """The first connection of each host that was asked over TLS."""
+    """The first connection, ordered by `when`, of each host that was requested over TLS."""
     firsts: dict[str | None, Connection] = {}
     for connection in sorted(visit.connections, key=when):
         if not connection.error and connection.secure and connection.id not in visit.beside_ids:
@@ -85,13 +87,13 @@ def _first_of_hosts(
 
 
 def _handshake_end_us(connection: Connection) -> int:
-    """When its handshake had ended; when it was accepted, if the server does not say."""
+    """When the handshake ended; when the connection was accepted, if the server does not say."""
     return connection.handshake_end_us or connection.t_us
 
 
 def _met(visit: Visit, connection: Connection) -> bool:
-    """Whether the load before a repeat visit can have brought a ticket for this connection: TCP's
-    and QUIC's are apart, and a browser that learns of HTTP/3 may have used only TCP."""
+    """Whether the load before a repeat visit can have brought a ticket for this connection. Tickets
+    of TCP and QUIC are separate, and a browser that discovers HTTP/3 may have used only TCP."""
     over_quic = connection.protocol == "h3"
     return not over_quic or visit.primed_quic is None or connection.host in visit.primed_quic
 
@@ -102,7 +104,7 @@ def _before_resuming(early: Iterable[Served], first: Iterable[Connection]) -> bo
 
 
 def _left_open(visit: Visit) -> Iterator[Reason]:
-    """Every request came over a connection that was opened during the visit."""
+    """Reasons for requests over a connection that was opened before the visit."""
     opened = {c.id for c in visit.connections}
     before = [s.url for s in visit.served if s.connection not in opened]
     if before:
@@ -113,7 +115,8 @@ def _left_open(visit: Visit) -> Iterator[Reason]:
 
 
 def transport(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
-    """The sending side of every connection, as the origin's kernel or QUIC library reports it."""
+    """Reasons if the sending side of a connection has other settings than the stack's, as reported
+    by the origin's kernel or QUIC library."""
     yield from _other_control(visit, stack)
     if "transport" in stack.untold:
         return
@@ -144,14 +147,15 @@ def transport(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
 
 
 def _beside(visit: Visit, connection: Connection, stack: Stack) -> bool:
-    """Whether the connection is TCP that carried a WebSocket beside a stack of QUIC, which has no
+    """Whether the connection is TCP and carried a WebSocket beside a QUIC stack, which has no
     settings for TCP."""
     over_tcp = connection.protocol != stack.protocol and stack.transport == "quic"
     return over_tcp and connection.id in visit.beside_ids
 
 
 def _other_control(visit: Visit, stack: Stack) -> Iterator[Reason]:
-    """A server may override the kernel's setting for its sockets (TCP_CONGESTION)."""
+    """Reasons if the kernel reports another congestion control than the stack's. A server may
+    override the kernel's setting for its sockets (TCP_CONGESTION)."""
     if stack.transport == "tcp" and (other := set(visit.congestion) - {stack.congestion}):
         yield Reason(
             "stack-drift",
@@ -192,8 +196,8 @@ def _lies(connection: Connection, got: Transport, stack: Stack) -> Iterator[str]
 
 
 def _informed(visit: Visit, network: Network) -> Counter[int]:
-    """Requests that came so late that their client knew the origin's settings, even if these were
-    lost once, by connection. Requests that leave together with the first may not."""
+    """Number of requests, by connection, sent so late that the client knew the origin's settings,
+    even if these were lost once. Requests sent together with the first may not know them."""
     accepted = {c.id: c.t_us for c in visit.connections}
     patience_us = _ROUNDS * max(network.rtt_ms, LEAST_RTT_MS) * 1000
     return Counter(
@@ -213,7 +217,7 @@ def _table_lies(got: Transport, stack: Stack, informed: int) -> Iterator[str]:
 
 
 def _offer_lies(got: Transport, stack: Stack) -> Iterator[str]:
-    """What the client may send, as the origin announced it, and what the kernel may hold."""
+    """Faults in what the origin allowed the client to send, and in what the kernel may hold."""
     if got.unsent_bytes is not None and got.unsent_bytes != stack.unsent_bytes:
         yield f"the kernel holds {got.unsent_bytes} bytes unsent, not {stack.unsent_bytes}"
     if got.offer is None:
@@ -228,17 +232,17 @@ def _offer_lies(got: Transport, stack: Stack) -> Iterator[str]:
 
 
 def _least_record(record: int, longest: int) -> int:
-    """Bytes that the largest record must have if that many are allowed."""
+    """Fewest bytes that the largest record must have if `record` bytes are allowed."""
     if longest >= _GROWN:
         return record - _LEFT_ROOM
     return record // 2 if longest >= 2 * _FRAME else 0
 
 
 def _record_lies(got: Transport, stack: Stack, longest: int) -> Iterator[str]:
-    """`longest` is the largest body the connection sent in full, in bytes. Short answers get their
-    own records, so only a long one shows how large records grow. Over HTTP/2 a record may end with
-    the room that no further frame fits in, and those with heads are smaller yet: a body of a few
-    records need not fill any."""
+    """Faults in the sizes of TLS records. `longest` is the largest body in bytes that the
+    connection sent completely. Short answers get their own records, so only a long one shows how
+    large records become. Over HTTP/2, a record ends where no further frame fits, and records with
+    headers are smaller still. So a body of a few records need not fill any."""
     early, largest = got.tls_early_record_bytes, got.tls_largest_record_bytes
     if early is None or largest is None or stack.record is None:
         return

@@ -1,6 +1,6 @@
-"""Checks over all visits of a network: slightly wrong loss.
+"""Checks the total loss over all visits of a network.
 
-A visit of a thousand packets cannot distinguish 1 % from 2 %; a study can.
+A visit with a thousand packets cannot distinguish 1 % loss from 2 %, but a study can.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,20 +15,21 @@ _SIDES: tuple[Side, Side] = ("down", "up")
 
 
 class Losses:
-    """Is the total loss over all visits of a network the one asked for, in each direction?
+    """Checks the total loss over all visits of a network, in each direction.
 
-    Visits with the same seed lose the same packets, so only the visit with the most packets of each
-    seed counts: these are independent trials. Ending a visit when its page is loaded does not bias
-    the sum, because a visit cannot foresee its next packet (optional stopping). Visits whose own
-    link drifted are already left out.
+    Visits with the same seed lose the same packets, so only the visit with the most packets counts
+    for each seed. These visits are independent trials. Ending a visit when its page is loaded does
+    not bias the sum, because a visit cannot foresee its next packet (optional stopping). Visits
+    whose own link drifted are already left out.
     """
 
     def __init__(self) -> None:
         self._longest: dict[tuple[str, Side], dict[int, tuple[int, int]]] = {}
-        """Most trials, and the losses among them, by seed; see `luck`."""
+        """The most trials of a visit and the losses among them, by network and direction, and by
+        seed; see `luck`."""
 
     def add(self, visit: Visit, reasons: Iterable[Reason]) -> None:
-        """Counts a visit's losses, unless `reasons`, those against the visit so far, exclude it."""
+        """Add a visit's losses, unless `reasons`, those against the visit so far, exclude it."""
         if visit.link is None or any(r.code == "link-drift" for r in reasons):
             return
         for side in _SIDES:
@@ -38,7 +39,7 @@ class Losses:
             by_seed[visit.seed] = max(by_seed.get(visit.seed, (0, 0)), (tried, lost))
 
     def sums(self, network: str, side: Side) -> tuple[int, int]:
-        """Independent trials, and losses among them."""
+        """Number of independent trials, and of losses among them."""
         found = self._longest.get((network, side), {}).values()
         return sum(tried for tried, _ in found), sum(lost for _, lost in found)
 

@@ -1,7 +1,7 @@
-"""The verdict from comparing visits:
+"""The part of the verdict that compares visits, within their blocks and over the whole study.
 
-within their blocks, and over a whole study. It takes one pass and keeps a few numbers per complete
-block, because a large study's evidence would fill the memory.
+It takes one pass and keeps a few numbers per complete block, because the evidence of a large study
+would fill the memory.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ ReasonsByVisit = Mapping[VisitKey, tuple[Reason, ...]]
 
 
 def in_blocks(study: Study, visits: Iterable[Visit]) -> ReasonsByVisit:
-    """Reasons from comparing visits within blocks; visits without one are left out."""
+    """Reasons from comparing visits within blocks, by visit; visits without one are left out."""
     found: dict[VisitKey, tuple[Reason, ...]] = {}
     for made in _blocks(study, visits):
         for stack, reasons in against(study, made).items():
@@ -26,7 +26,7 @@ def in_blocks(study: Study, visits: Iterable[Visit]) -> ReasonsByVisit:
 
 
 def in_study(study: Study, visits: Iterable[Visit]) -> ReasonsByVisit:
-    """Reasons from comparing visits within blocks, and those from all visits of a network."""
+    """Reasons from comparing visits within blocks, and reasons from all visits of a network."""
     found: dict[VisitKey, tuple[Reason, ...]] = {}
     losses = Losses()
     network_of: dict[VisitKey, str] = {}
@@ -46,14 +46,14 @@ def in_study(study: Study, visits: Iterable[Visit]) -> ReasonsByVisit:
 
 
 def with_reasons(visits: Iterable[Visit], found: ReasonsByVisit) -> Iterator[Visit]:
-    """The visits, each once, with all reasons against it."""
+    """The visits in their order, with all reasons against each."""
     for visit in visits:
         new = tuple(r for r in found.get(visit.key, ()) if r not in visit.reasons)
         yield structs.replace(visit, reasons=(*visit.reasons, *new)) if new else visit
 
 
 def _blocks(study: Study, visits: Iterable[Visit]) -> Iterator[Sequence[Visit]]:
-    """Attempts at blocks as they complete; at the end, the incomplete ones."""
+    """Attempts at blocks when they are complete; at the end, the incomplete ones."""
     begun: dict[tuple[str, int], list[Visit]] = {}
     for visit in visits:
         attempt = begun.setdefault((visit.block, visit.attempt), [])

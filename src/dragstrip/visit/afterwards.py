@@ -1,5 +1,5 @@
-"""What a server saw only once a visit was over: a browser that closes a tab may send reports, or
-send a request again over another protocol."""
+"""Drops requests that a server logged after a visit was over: a browser that closes a tab may send
+reports, or repeat a request over another protocol."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,8 +13,8 @@ from dragstrip.testbed.servers.origin import OriginLog
 def without_afterwards(log: OriginLog, requests: Iterable[Request], over_us: float) -> OriginLog:
     """The log without requests that began after the visit was over (Unix time, us).
 
-    A later request is kept where it answers one of the browser's `requests` that was still on its
-    way. So is every connection that carried one that is kept, or was opened in time.
+    A later request is kept if it is one of the browser's `requests` that had not reached the server
+    yet. A connection is kept if it was opened in time or carried a kept request.
     """
     kept = tuple(_kept(log.requests, requests, over_us))
     carried = {s.connection for s in kept}

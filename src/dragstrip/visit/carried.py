@@ -1,4 +1,4 @@
-"""What each connection of a visit carried."""
+"""Lists the requests that each connection of a visit carried."""
 
 from collections.abc import Sequence
 
@@ -8,22 +8,22 @@ from dragstrip.model.visit import Connection, Served, Visit
 
 
 class ConnectionLoad(Struct, frozen=True):
-    """A connection as the server saw it, and the requests that came over it."""
+    """A connection in the server's log, and the requests that it carried."""
 
     connection: Connection
     address: str
-    """Where the server accepted it; empty if unknown."""
+    """Address at which the server accepted it; empty if unknown."""
     requests: Sequence[Served]
 
     @property
     def others(self) -> tuple[str, ...]:
-        """Hosts of the connection's requests, without the one it was opened for."""
+        """Hosts of the connection's requests, without the one for which it was opened."""
         hosts = dict.fromkeys(s.host for s in self.requests)
         return tuple(host for host in hosts if host != self.connection.host)
 
 
 def carried(visit: Visit) -> list[ConnectionLoad]:
-    """Every connection, in the server's order, also those without requests."""
+    """All connections in the server's order, including those without requests."""
     by_id: dict[int, list[Served]] = {}
     for served in visit.served:
         by_id.setdefault(served.connection, []).append(served)
@@ -31,12 +31,12 @@ def carried(visit: Visit) -> list[ConnectionLoad]:
 
 
 def address_of(visit: Visit, connection: Connection) -> str:
-    """Where the server accepted it, as it reports; otherwise where its host answers; empty if
-    neither is known."""
+    """Address at which the server accepted the connection, if it reports one; otherwise the address
+    of the connection's host; empty if neither is known."""
     return connection.address or visit.addresses.get(connection.host or "", "").rpartition(":")[0]
 
 
 def coalesced(visit: Visit) -> list[Served]:
-    """Requests that came over a connection to another host."""
+    """Requests carried by a connection that was opened for another host."""
     opened = {c.id: c.host for c in visit.connections if c.host and c.secure}
     return [s for s in visit.served if opened.get(s.connection, s.host) != s.host]

@@ -1,8 +1,9 @@
-"""What the link carried when: how much in a round trip, and when nothing though something was due.
+"""Measures what the link carried over time: how much in a round trip, and when nothing although
+data was due.
 
-A sender that waits for a window sends so much in each round trip, however wide the link. So the
-most in a round trip, and how often it was about that much, tell of a window: of flow control, of a
-server's buffer, or of congestion control.
+A sender limited by a window sends one window per round trip, however fast the link is. So the
+largest number of bytes in a round trip, and how often it was nearly reached, reveal a window: of
+flow control, of a server's buffer, or of congestion control.
 """
 
 import math
@@ -16,16 +17,17 @@ from dragstrip.visit.intervals import Interval, union
 from dragstrip.visit.uploads import uploads
 
 _LEAST_SLOTS = 3
-"""Fewest slots in a round trip; with fewer, its borders are too coarse."""
+"""Fewest slots in a round trip. With fewer, its boundaries are too inexact."""
 _ALIKE = 0.8
-"""Share of the best round trip's bytes from which on another one carried as much."""
+"""A round trip counts as full from this share of the bytes of the fullest one."""
 _PAUSE_RTTS, _PAUSE_PACKETS = 0.25, 3
-"""Shortest pause, in round trips and in packets at the link's rate."""
+"""Least length of a pause: round trips, and packets at the link's rate."""
 _PACKET_BYTES = 1500
 
 
 def under_way(visit: Visit, side: Side) -> list[Interval]:
-    """When bodies were due: answers, from their first byte to their last; or uploads."""
+    """Intervals in which bodies were due: answers from their first byte to their last, or
+    uploads."""
     if side == "up":
         return union((u.start_ms, u.received_ms) for u in uploads(visit))
     return union(
@@ -36,8 +38,8 @@ def under_way(visit: Visit, side: Side) -> list[Interval]:
 
 
 def idle_ms(visit: Visit, network: Network, side: Side) -> float | None:
-    """Time in which bodies were due that way and nothing left the link, pauses of a quarter of a
-    round trip and longer. None without a timeline, or if nothing was due."""
+    """Time in ms in which bodies were due in this direction but nothing left the link. Only pauses
+    of at least a quarter of a round trip count. None without a timeline, or if nothing was due."""
     timeline, due = _timeline(visit, side), under_way(visit, side)
     if timeline is None or not due:
         return None
@@ -56,14 +58,14 @@ def idle_ms(visit: Visit, network: Network, side: Side) -> float | None:
 
 
 def flight_bytes(visit: Visit, network: Network, side: Side) -> int | None:
-    """Most bytes that left the link within a round trip in which bodies were due all the time. None
-    without such a round trip or a timeline, and if its slots are too long."""
+    """Most bytes that left the link within one round trip in which bodies were due throughout. None
+    without such a round trip or a timeline, or if the timeline's slots are too long."""
     return _most(_rounds(visit, network, side))
 
 
 def flights(visit: Visit, network: Network, side: Side) -> int | None:
-    """Number of such round trips that carried about that much; few mean a window that always
-    grew."""
+    """Number of round trips that carried nearly as much as `flight_bytes`. A small number means a
+    window that kept growing."""
     rounds = _rounds(visit, network, side)
     most = _most(rounds)
     if most is None:
@@ -80,7 +82,7 @@ def flights(visit: Visit, network: Network, side: Side) -> int | None:
 def crowd_drops(visit: Visit, network: Network) -> int | None:
     """Packets that the upstream queue dropped while several connections opened at once.
 
-    Counts from the start of overlapping handshakes until one round trip after their end. None
+    Drops count from the start of overlapping handshakes until one round trip after their end. None
     without a timeline.
     """
     timeline = _timeline(visit, "up")
@@ -107,7 +109,7 @@ def crowd_drops(visit: Visit, network: Network) -> int | None:
 def of(
     measure: Callable[[Visit, Network, Side], float | None], side: Side
 ) -> Callable[[Visit, Network, object], float | None]:
-    """A metric of one direction."""
+    """Fix the direction of a measure, which makes it a metric."""
     return lambda visit, network, stack: measure(visit, network, side)
 
 
@@ -116,8 +118,8 @@ def _most(rounds: Sequence[tuple[list[int], int]]) -> int | None:
 
 
 def _rounds(visit: Visit, network: Network, side: Side) -> list[tuple[list[int], int]]:
-    """Stretches in which bodies were due: the bytes in the round trip that begins with each of its
-    slots, and how many slots that is."""
+    """Stretches in which bodies were due: the bytes in the round trip that begins at each slot, and
+    the number of slots in a round trip."""
     timeline = _timeline(visit, side)
     if timeline is None:
         return []
@@ -146,7 +148,7 @@ def _busy(timeline: Timeline, started_us: int) -> list[Interval]:
 
 
 def _place(timeline: Timeline, started_us: int) -> tuple[float, float]:
-    """The timeline's start in ms after the navigation's, and the length of a slot."""
+    """The timeline's start in ms since the navigation, and the length of a slot in ms."""
     return (timeline.start_us - started_us) / 1000, timeline.slot_us / 1000
 
 

@@ -1,9 +1,9 @@
-"""How fast the CPUs may run, and whether heat slowed them, where the kernel says so.
+"""Reads the CPUs' frequency limits and thermal throttling, if the kernel reports them.
 
-Virtual machines mostly say nothing. Sources: cpufreq
+Most virtual machines report nothing. Sources: cpufreq
 (https://docs.kernel.org/admin-guide/pm/cpufreq.html: a cooling device lowers `scaling_max_freq`)
-and the counters of x86's thermal interrupts
-(Linux, arch/x86/kernel/cpu/mce/therm_throt.c; Documentation/ABI/testing/sysfs-devices-system-cpu).
+and the counters of x86's thermal interrupts (Linux, arch/x86/kernel/cpu/mce/therm_throt.c;
+Documentation/ABI/testing/sysfs-devices-system-cpu).
 """
 
 import contextlib
@@ -40,8 +40,8 @@ class CpuSpeed:
         return (khz / _KHZ_PER_MHZ for khz in self._numbers(f"cpufreq/{name}"))
 
     def _throttles(self) -> int | None:
-        """Throttles of this machine. Every core counts its own; the cores of a package all count
-        the package's."""
+        """Number of throttles of this machine. Each core counts its own, and all cores of a package
+        count the package's."""
         cores = list(self._numbers("thermal_throttle/core_throttle_count"))
         packages = list(self._numbers("thermal_throttle/package_throttle_count"))
         return sum(cores) + max(packages, default=0) if cores or packages else None

@@ -1,6 +1,6 @@
-"""One visit: set the link and the origin, load the page, gather all evidence.
+"""Makes one visit: configures link and origin, loads the page and collects all evidence.
 
-The verdict on it comes later, from `dragstrip.verdict`.
+`dragstrip.verdict` judges the visit later.
 """
 
 import time
@@ -39,7 +39,7 @@ _LEAST_DRAIN_S = 0.2
 
 @dataclass(frozen=True, kw_only=True)
 class VisitPlan:
-    """What a visit is to be."""
+    """Everything that determines a visit."""
 
     block: Block
     attempt: int
@@ -49,22 +49,22 @@ class VisitPlan:
     client: Client
     known_misses: tuple[str, ...] = ()
     rehearsed: tuple[int, ...] | None = None
-    """The rehearsal's requests, see `dragstrip.model.visit.Visit`."""
+    """The requests of the page's rehearsals, see `dragstrip.model.visit.Visit`."""
     artefacts: Path | None = None
-    """The capsule that keeps the captures; None keeps nothing."""
+    """The capsule in which captures are kept; None keeps none."""
 
 
 class PrimedHosts(NamedTuple):
-    """The hosts that answered in the load before a repeat visit, over connections that were opened
-    for them."""
+    """Hosts that answered in the load before a repeat visit, over connections that were opened for
+    them."""
 
     hosts: tuple[str, ...]
     quic: tuple[str, ...]
-    """Hosts that answered over QUIC."""
+    """Hosts of these that answered over QUIC."""
 
 
 def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
-    """Make the visit. The `Load` carries the headers, for a HAR.
+    """Make the visit. The `Load` contains the headers, which a HAR needs.
 
     Raises `TestbedError` or `BrowserError` only if the testbed breaks; a load that fails is a
     result.
@@ -91,10 +91,11 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
             bed.origin.look()
             bed.link.passthrough()  # what is still open closes fast, and outside the visit
             sent = others.stop()
-        reading = time.monotonic()
+        reading, slowdown = time.monotonic(), None
         if loaded.outcome == "loaded":
             read = tab.with_digests(loaded.exchanges, plan.block.seed)
             loaded = structs.replace(loaded, exchanges=read)
+            slowdown = tab.slowdown()
         itself = browser.itself
         content_ms = (time.monotonic() - reading) * 1000
     bed.origin.close()  # the link lets it through, so no browser is left with a dead connection
@@ -150,6 +151,7 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
         authority=bed.origin.authority,
         issuers=issuers(loaded.exchanges),
         browser=itself,
+        cpu_slowdown=slowdown,
         graph=loaded.graph,
         fast_open=loaded.fast_open,
         proxies=browser.proxies(),
@@ -171,11 +173,11 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
 
 
 def prime(bed: Testbed, tab: Tab, plan: VisitPlan) -> PrimedHosts:
-    """Load the page once, so that the tab's context holds tickets. End every connection, and return
-    the hosts that answered over connections that were opened for them.
+    """Load the page once, so that the tab's context gets session tickets. Then close every
+    connection; returns the hosts that answered over connections opened for them.
 
-    At the visit's delay, because browser and origin remember round trips, but without rate or loss,
-    so that nothing is left to chance.
+    The load has the visit's delay, because browser and origin remember round trips. It has no rate
+    limit or loss, so chance plays no part.
     """
     bed.link.configure(_delay_only(plan.network), plan.block.seed)
     primed = load_before(bed, tab, plan.page, plan.stack, plan.block.connection)
@@ -191,8 +193,8 @@ def load_before(
     stack: Stack,
     connection: ConnectionMode,
 ) -> PrimedHosts:
-    """Load what a repeat visit repeats, to the end of its connections. Leaves the link without
-    delay. Returns the hosts that answered over connections that were opened for them."""
+    """Make the load that precedes a repeat visit, and close its connections. Afterwards the link
+    has no delay. Returns the hosts that answered over connections opened for them."""
     tab.load(page.url)
     bed.link.passthrough()  # so that the ends of the connections arrive
     tab.load("about:blank")  # a page that is still loading would connect again
@@ -212,8 +214,8 @@ def load_before(
 
 
 def _with_own_connection(log: OriginLog, over: Protocol | None = None) -> tuple[str, ...]:
-    """Hosts whose tickets a client can have: those that it opened a connection to, over all
-    protocols or over one."""
+    """Hosts for which a client can have tickets, because it opened a connection for them, over any
+    protocol or over `over`."""
     opened_for = {c.id: c.host for c in log.connections}
     answered = (s for s in log.requests if s.end_us and over in (None, s.protocol))
     return tuple(sorted({opened_for.get(s.connection) or s.host for s in answered}))
@@ -222,8 +224,8 @@ def _with_own_connection(log: OriginLog, over: Protocol | None = None) -> tuple[
 def places(
     bed: Testbed, plan: VisitPlan, asked: Iterable[Request | Served], link: LinkReport
 ) -> dict[str, str]:
-    """Where the stack's server answers for the hosts of the page, and for others of the testbed
-    that were asked or that packets went to."""
+    """Addresses at which the stack's server answers for the page's hosts, and for other hosts of
+    the testbed that were requested or that packets went to."""
     wanted = {*plan.page.hosts, *(a.host for a in asked)}
     seen = {end.address for side in (link.up, link.down) for end in side.far_ends or ()}
     return {
@@ -258,7 +260,8 @@ def _delay_only(network: Network) -> Network:
 def _completed(
     host: HostReport, threads: TestbedTime, browser_cpu_s: float | None, origin_cpu_s: float | None
 ) -> HostReport:
-    """The report with what the parts of the testbed used, and so with what everything else used."""
+    """The report with the CPU times of the testbed's parts, and with what remains for everything
+    else."""
     known = structs.replace(
         host,
         browser_cpu_s=browser_cpu_s,

@@ -1,10 +1,11 @@
-"""Visual metrics from frames: when did the page begin to show, when was it done, how fast between?
+"""Computes visual metrics from frames: when the page first showed something, when it was complete,
+and how fast it progressed.
 
 Visual completeness compares colour histograms of a frame with those of the first and the last one,
 the published method of SpeedIndex (webpagetest.org, "Speed Index"; the same in visualmetrics and
-speedline): for each channel and level, count(frame) - count(first) in absolute value, at most
-count(last) - count(first), summed and divided by the sum of the latter. Pixels that are nearly
-white count nowhere. SpeedIndex is the integral of what is missing over time.
+speedline): for each channel and level, take |count(frame) - count(first)|, limited to |count(last)
+- count(first)|; divide the sum of these by the sum of the limits. Nearly white pixels are ignored.
+SpeedIndex is the integral over time of 1 - completeness.
 """
 
 import io
@@ -20,10 +21,10 @@ from dragstrip.model.visit import Visual
 
 NEARLY_WHITE = 249
 CHANGE_LEVELS = 10
-"""A pixel has changed if a channel moved by more than this many of its 256 levels."""
+"""A pixel has changed if a channel changed by more than this many of its 256 levels."""
 CHANGE_SHARE = 1e-4
-"""Share of a frame's pixels that must change for a visual change: about ten pixels on ten, so that
-a blinking caret is none."""
+"""Share of a frame's pixels that must change for a visual change: about ten by ten pixels, so a
+blinking caret does not count."""
 THUMBNAIL = (64, 36)
 
 _Histogram = list[int]
@@ -33,8 +34,8 @@ _Histogram = list[int]
 def visual(frames: Sequence[Frame], blind_ms: float | None = None) -> Visual | None:
     """The metrics of one visit; None without frames.
 
-    The last frame from before the navigation is what the page starts from, or the first frame of
-    all if there is none.
+    Progress starts from the last frame before the navigation, or from the first frame if there is
+    none before.
     """
     if not frames:
         return None
@@ -78,8 +79,8 @@ def differ(a: Image.Image, b: Image.Image) -> bool:
 
 
 def write_frames(target: Path, frames: Sequence[Frame]) -> None:
-    """Keep frames as a zip: ``times.json``, the ms of each, and the pictures in the same order.
-    It holds no time of writing, so the same frames give the same bytes."""
+    """Write frames to a zip: ``times.json`` has the time of each in ms, and the pictures follow in
+    the same order. The zip holds no time of writing, so the same frames give the same bytes."""
     target.parent.mkdir(exist_ok=True)
     names = [f"{i:05}.{_suffix(frame)}" for i, frame in enumerate(frames)]
     times = [{"file": n, "time_ms": f.time_ms} for n, f in zip(names, frames, strict=True)]
@@ -90,14 +91,14 @@ def write_frames(target: Path, frames: Sequence[Frame]) -> None:
 
 
 def read_frames(source: Path) -> list[Frame]:
-    """What `write_frames` kept."""
+    """The frames that `write_frames` wrote."""
     with zipfile.ZipFile(source) as archive:
         listed = json.loads(archive.read("times.json"))
         return [Frame(entry["time_ms"], archive.read(entry["file"])) for entry in listed]
 
 
 def _suffix(frame: Frame) -> str:
-    """Older browsers hand over PNG."""
+    """File name ending of a frame's format. Older browsers deliver PNG."""
     return "png" if frame.jpeg.startswith(b"\x89PNG") else "jpg"
 
 
@@ -129,13 +130,13 @@ def _histogram(picture: Image.Image) -> _Histogram:
 def _fold(
     keep: Callable[[Image.Image, Image.Image], Image.Image], picture: Image.Image
 ) -> Image.Image:
-    """One channel out of three, pixel by pixel."""
+    """Combine the three channels of a picture into one, pixel by pixel."""
     red, green, blue = picture.split()
     return keep(keep(red, green), blue)
 
 
 def thumbnail(picture: Image.Image) -> bytes:
-    """A small PNG, for comparing what visits ended with."""
+    """A small PNG, for comparing the final pictures of visits."""
     kept = io.BytesIO()
     picture.resize(THUMBNAIL, Image.Resampling.BOX).save(kept, "PNG", optimize=True)
     return kept.getvalue()

@@ -25,7 +25,7 @@ _HTTP_VERSION = {
 
 
 def har(visit: Visit, load: Load, url: str, browser: str) -> dict[str, Any]:
-    """The archive as plain JSON types. `browser` is a string such as ``Chromium 156.0``."""
+    """The HAR as plain JSON types. `browser` is a string such as ``Chromium 156.0``."""
     name, _, version = browser.partition(" ")
     at_load_ms = visit.plt_ms if visit.done == AT_LOAD else None
     page = {
@@ -94,7 +94,8 @@ def _entry(exchange: Exchange, page_id: str, origin_s: float) -> dict[str, Any]:
 
 
 def _timings(request: Request) -> dict[str, float]:
-    """Phases in ms; -1 where one did not happen. `connect` includes `ssl`, as HAR demands."""
+    """Phases in ms; -1 for a phase that did not happen. `connect` includes `ssl`, as HAR
+    requires."""
     end = request.end_ms if request.end_ms is not None else request.start_ms
     sent = request.send_start_ms
     if sent is None or request.send_end_ms is None:

@@ -1,4 +1,4 @@
-"""What the machine was doing during a visit, from /proc/stat (proc(5)) and its clocks."""
+"""Observes the machine during a visit, by /proc/stat (proc(5)) and its clocks."""
 
 import os
 import time
@@ -51,16 +51,15 @@ class HostMeter:
 def others_share(
     host: HostReport, browser_cpu_s: float | None, server_cpu_s: float | None
 ) -> float | None:
-    """Share of all cores' time of `host` that was spent, and by neither browser nor server."""
+    """Share of all cores' time in `host` that was busy, but not with browser or server."""
     if browser_cpu_s is None:
         return None
     return max(0.0, host.busy_share - (browser_cpu_s + (server_cpu_s or 0.0)) / _all_s(host))
 
 
 def outside_cpu_s(host: HostReport) -> float | None:
-    """CPU seconds of `host` that nothing of this testbed used: not browser, server, link or
-    dragstrip, nor interrupts, which carry its packets. None if the browser's or the link's are
-    unknown."""
+    """CPU seconds in `host` that neither the testbed (browser, server, link, dragstrip) used, nor
+    interrupts, which carry its packets. None if the browser's or the link's share is unknown."""
     if host.others_share is None or host.link_cpu_s is None:
         return None
     others_s = (host.others_share - (host.interrupts_share or 0.0)) * _all_s(host)
@@ -68,7 +67,7 @@ def outside_cpu_s(host: HostReport) -> float | None:
 
 
 def outside_share(host: HostReport) -> float | None:
-    """Share of all cores' time of `host` that nothing of this testbed used; None if unknown."""
+    """Share of all cores' time in `host` that nothing of this testbed used; None if unknown."""
     return None if host.outside_cpu_s is None else host.outside_cpu_s / _all_s(host)
 
 
@@ -77,10 +76,10 @@ def _all_s(host: HostReport) -> float:
 
 
 def clock_ahead_ms() -> float:
-    """How far the clock that can be set is ahead of hardware time.
+    """Time in ms by which CLOCK_REALTIME is ahead of CLOCK_MONOTONIC_RAW.
 
-    Out of a few readings it takes the quickest: a process that loses its CPU in the middle of one
-    would see a jump.
+    The quickest of a few readings counts: if the process loses its CPU during a reading, the clock
+    seems to jump.
     """
     return min(_clock_readings())[1]
 
@@ -94,11 +93,11 @@ def _clock_readings() -> Iterator[tuple[int, float]]:
 
 
 class Patience:
-    """Waits for a quiet machine: `at_once_s` at a time, `at_most_s` and `share` of the time since
-    it was made in all.
+    """Waits for a quiet machine: at most `at_once_s` at a time, and in all `at_most_s` plus the
+    `share` of the time since its creation.
 
-    Time is stolen in bursts of seconds to minutes; a rerun in the middle of one is wasted. On a
-    machine that is never quiet waiting is wasted instead.
+    CPU time is stolen in bursts of seconds to minutes, and a rerun during a burst is wasted. On a
+    machine that is never quiet, waiting is wasted instead.
     """
 
     def __init__(
@@ -111,11 +110,11 @@ class Patience:
         self._waited_s = 0.0
 
     def left_s(self) -> float:
-        """Seconds that may still be spent waiting; none or fewer when patience is at its end."""
+        """Seconds that may still be spent waiting; zero or less if none are left."""
         return self._at_most_s + self._share * (time.monotonic() - self._made) - self._waited_s
 
     def await_quiet(self, limits: Thresholds) -> None:
-        """Return when the hypervisor and all others let the machine be, or it was too long."""
+        """Return when the machine is quiet, or when the time to wait is used up."""
         began = time.monotonic()
         until = began + min(self._at_once_s, self.left_s())
         while time.monotonic() < until:
@@ -128,14 +127,16 @@ class Patience:
 
 
 def _cpu_ticks() -> list[int]:
-    """user, nice, system, idle, iowait, irq, softirq, steal; guest time is part of user."""
+    """CPU ticks as user, nice, system, idle, iowait, irq, softirq, steal. Guest time is included in
+    user."""
     with Path("/proc/stat").open() as stat:
         return [int(field) for field in stat.readline().split()[1:9]]
 
 
 def _backlog() -> tuple[int | None, int | None]:
-    """Packets dropped and times squeezed, over all CPUs: the second and third number of each line,
-    in hex (softnet_seq_show in net/core/net-procfs.c). None if the kernel does not say."""
+    """Packets dropped and times squeezed, over all CPUs: the second and third hexadecimal number of
+    each line (softnet_seq_show in net/core/net-procfs.c). None if the kernel does not report
+    them."""
     try:
         lines = [line.split() for line in _SOFTNET.read_text().splitlines()]
     except OSError:

@@ -1,4 +1,4 @@
-"""The ideal load of a page on a link: a time that no protocol or server can beat."""
+"""Computes the ideal load of a page on a link: a time that no protocol or server can beat."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -12,10 +12,11 @@ from dragstrip.visit.physics import connect_rtts, ended, sent_ms
 def ideal_ms(visit: Visit, network: Network, stack: Stack) -> float | None:
     """Lower bound of the load time from wire bytes, rate, round trips and dependency depth.
 
-    Every answer has an earliest moment (`earliest_rtts`). All bytes whose earliest moment is t or
-    later cross the link after t, at full rate at best; the bound is the worst such t. Only requests
-    that ended before the load event count, by the bytes the browser received. Uploads that ended by
-    then bound it by their own way (`sent_ms`). None if the page did not load.
+    Every answer has an earliest time (`earliest_rtts`). Bytes whose earliest time is t or later
+    need at least their time at full rate after t. The bound is the largest sum of t and that time,
+    over all t. Only requests that ended before the load event count, with the bytes that the
+    browser received. Uploads that ended by then give another bound (`sent_ms`). None if the page
+    did not load.
     """
     if visit.plt_ms is None:
         return None
@@ -30,11 +31,11 @@ def ideal_ms(visit: Visit, network: Network, stack: Stack) -> float | None:
 
 
 def needed_ms(visit: Visit, network: Network, stack: Stack) -> float | None:
-    """Least time for what this load sent, including headers and retransmissions: `ideal_ms`, and
-    what else the bottleneck was busy with. None if the page did not load.
+    """Least time for everything that this load sent, including headers and retransmissions:
+    `ideal_ms` plus the additional time that the bottleneck was busy. None if the page did not load.
 
-    Where the bottleneck was busy with other things as well (background traffic, requests that went
-    on after the load) it is `ideal_ms`.
+    If the bottleneck also carried other traffic (background traffic, requests after the load), it
+    is only `ideal_ms`.
     """
     ideal = ideal_ms(visit, network, stack)
     own = not visit.background and len(ended(visit)) == len(visit.requests)
@@ -47,12 +48,14 @@ def needed_ms(visit: Visit, network: Network, stack: Stack) -> float | None:
 def earliest_rtts(
     requests: Iterable[Request], connect: int, addresses: Mapping[str, str] = MappingProxyType({})
 ) -> list[int]:
-    """Round trips until the first byte of each answer can be there, in the order of `requests`.
+    """Fewest round trips until the first byte of each answer can arrive, in the order of
+    `requests`.
 
-    The first request needs a connection and a round trip. Any other is asked for once its initiator
-    (or else the document) has begun to arrive, and takes a round trip; on a host that does not
-    share the document's address it needs a connection too, which cannot open before the document
-    begins to arrive. `connect` is `dragstrip.visit.physics.connect_rtts`; `addresses` are by host.
+    The first request needs a connection and a round trip. Any other is sent once its initiator (or
+    else the document) has begun to arrive, and takes a round trip. If its host does not share the
+    document's address, it also needs a connection, which cannot open before the document begins to
+    arrive. `connect` is `dragstrip.visit.physics.connect_rtts`; `addresses` maps hosts to
+    addresses.
     """
     first = connect + 1
     by_url: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Stretches of time."""
+"""Unions of time intervals."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ Interval = tuple[float, float]
 
 
 def union(intervals: Iterable[Interval]) -> list[Interval]:
-    """What they cover: stretches apart from each other, in order."""
+    """The time that the intervals cover, as disjoint intervals in order."""
     merged: list[Interval] = []
     for start, end in sorted(intervals):
         if end < start:
@@ -20,5 +20,5 @@ def union(intervals: Iterable[Interval]) -> list[Interval]:
 
 
 def union_ms(intervals: Iterable[Interval]) -> float:
-    """Length of what the intervals cover, overlaps counted once."""
+    """Length in ms of the time that the intervals cover. Overlaps count once."""
     return sum(end - start for start, end in union(intervals))

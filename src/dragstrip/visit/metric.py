@@ -15,31 +15,33 @@ Measure = Callable[[Visit, Network, Stack], float | None]
 
 class Metric(Struct, frozen=True):
     name: str
-    """Ends in its unit where it has one; the column in tables."""
+    """Name of the column in tables. It ends with the unit if there is one."""
     unit: Literal["ms", "byte", "count", "Mbit/s", "share", "ratio"]
     better: Literal["lower", "higher", "neither"]
     meaning: str
     source: str
-    """Source of its meaning: a standard, a paper with its section, or what measures it."""
+    """Source of its definition: a standard, a paper with its section, or the program that measures
+    it."""
     measure: Measure
     early: bool = False
-    """A load may reach it although it never ends; every other time needs the whole page."""
+    """Whether a load may reach it although it never ends. Every other time needs a complete
+    load."""
     painted: bool = False
-    """Whether it comes with a frame: a paint that is late by a microsecond may be shown 16 ms
-    later."""
+    """Whether it is the time of a frame. A paint that is late by a microsecond may then be shown 16
+    ms later."""
 
     @property
     def waits(self) -> bool:
-        """Whether it is a time that passes until something happens, and so exceeds the client's
-        limit where a load fails before."""
+        """Whether it is the time until an event. If a load fails before the event, the value
+        exceeds the client's time limit."""
         return self.unit == "ms" and self.better == "lower"
 
 
 def middle(of: Callable[[Visit], list[float]]) -> Measure:
-    """The median of what a visit has many of."""
+    """A measure: the median of several values of a visit."""
     return lambda visit, network, stack: median(found) if (found := of(visit)) else None
 
 
 def alone(of: Callable[[Visit], float | None]) -> Measure:
-    """A metric that needs only the visit, and not its network or stack."""
+    """A measure that needs only the visit, not its network or stack."""
     return lambda visit, network, stack: of(visit)

@@ -1,7 +1,7 @@
-"""The metrics of a visit: one table, which report, export and documentation draw on.
+"""The metrics of a visit: one table, which report, export and documentation use.
 
-Pure functions of the visit, its network and its stack. None without a measurement, for instance
-because the load failed or no frames were recorded.
+Metrics are pure functions of the visit, its network and its stack. They are None without a
+measurement, for example if the load failed or no frames were recorded.
 """
 
 from collections import Counter
@@ -25,18 +25,19 @@ def measures(visit: Visit, network: Network, stack: Stack) -> dict[str, float | 
 
 
 class ObjectTime(Struct, frozen=True):
-    """How long an object took, from the decision to fetch it and from the request's departure."""
+    """The time that an object took, once from the decision to fetch it and once from sending its
+    request."""
 
     url: str
     queued_ms: float
     """Time from the decision to fetch it to its last byte, with queueing in the browser."""
     sent_ms: float | None
-    """Time from the first byte of the request sent to its last byte. None if the browser did not
-    say."""
+    """Time from the first byte of the request to its last byte. None if the browser did not report
+    when it was sent."""
 
 
 def object_times(visit: Visit) -> list[ObjectTime]:
-    """Times of every request that was answered from the network, in the browser's order."""
+    """Times of every request answered from the network, in the browser's order."""
     return [
         ObjectTime(
             r.url,
@@ -52,7 +53,7 @@ def network_plt_ms(visit: Visit) -> float | None:
     """Time in which at least one resource other than a script was being fetched.
 
     biswal2016 section 3.1: the union of the intervals from queueing to last byte of all resources,
-    scripts excluded. Resources asked for after the load event are left out.
+    scripts excluded. Resources requested after the load event are left out.
     """
     if visit.plt_ms is None:
         return None
@@ -102,7 +103,7 @@ def _handshakes(visit: Visit) -> list[float]:
 
 
 def connect_to_request_ms(visit: Visit) -> float | None:
-    """Time from the document's connectStart until its request leaves. None on a reused
+    """Time from the document's connectStart until its request is sent. None on a reused
     connection."""
     for r in visit.requests:
         if r.resource_type == "Document" and r.connect_start_ms is not None:
@@ -378,4 +379,4 @@ METRICS: tuple[Metric, ...] = (
 )
 """All metrics, in the order of documentation and tables."""
 EARLY = frozenset(metric.name for metric in METRICS if metric.early)
-"""See `Metric.early`."""
+"""Names of the metrics that a load may reach although it never ends, see `Metric.early`."""

@@ -1,4 +1,4 @@
-"""The times of single objects as metrics, such as ``object:/css/late.css:end``."""
+"""Times of single objects as metrics, such as ``object:/css/late.css:end``."""
 
 from urllib.parse import urlsplit
 
@@ -24,7 +24,7 @@ def of_an_object(name: str) -> bool:
 
 
 def find_metric(name: str) -> Metric:
-    """Finds a metric by its name, which may lack its `_ms`, or that of an object. Raises
+    """The metric with this name, which may lack its `_ms`, or a metric of an object. Raises
     `InputError`."""
     if of_an_object(name):
         return _of_object(name)
@@ -54,7 +54,8 @@ def _of_object(name: str) -> Metric:
 
 
 def _is(request: Request, target: str) -> bool:
-    """A path means any host's, and any query if it has none."""
+    """Whether the request is for the target. A path matches on any host, and with any query if it
+    has none."""
     if not target.startswith("/"):
         return request.url == target
     url = urlsplit(request.url)

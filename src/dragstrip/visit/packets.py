@@ -1,8 +1,8 @@
-"""A visit's packets as a pcapng file that can be read without any other file.
+"""Writes a visit's packets to a pcapng file that needs no other file to decrypt it.
 
-The link writes packets down when it is done with them. Here they are put in the order of their
-times, and the TLS secrets before them in a Decryption Secrets Block, where Wireshark and tshark
-look for them (draft-ietf-opsawg-pcapng section 4.7).
+The link records a packet when it has finished with it. This module sorts packets by time and puts
+the TLS secrets before them in a Decryption Secrets Block, where Wireshark and tshark look for them
+(draft-ietf-opsawg-pcapng section 4.7).
 """
 
 import struct
@@ -14,9 +14,9 @@ _TLS_KEY_LOG = 0x544C534B
 
 
 def keep_packets(record: Path, keys: bytes, target: Path) -> None:
-    """Turn the link's `record`, which is removed, into ``target.pcapng`` and ``target.keys``.
+    """Turn the link's file `record` into ``target.pcapng`` and ``target.keys``, and remove it.
 
-    `keys` is an SSLKEYLOGFILE (draft-ietf-tls-keylogfile).
+    `keys` is the content of an SSLKEYLOGFILE (draft-ietf-tls-keylogfile).
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     Path(f"{target}.pcapng").write_bytes(with_keys(record.read_bytes(), keys))
@@ -25,7 +25,7 @@ def keep_packets(record: Path, keys: bytes, target: Path) -> None:
 
 
 def with_keys(capture: bytes, keys: bytes) -> bytes:
-    """The capture with its packets in the order of time, and the keys before the first of them."""
+    """The capture with its packets sorted by time, and the keys before the first packet."""
     head: list[bytes] = []
     packets: list[tuple[int, bytes]] = []
     for block in _blocks(capture):

@@ -1,4 +1,4 @@
-"""What no load can beat: bytes over rate, and the round trips of its handshakes."""
+"""Lower bounds that no load can beat: bytes over rate, and the round trips of its handshakes."""
 
 from collections.abc import Iterator
 
@@ -11,8 +11,8 @@ from dragstrip.visit.uploads import uploaded_by, uploads
 
 
 def connect_rtts(visit: Visit, stack: Stack) -> int:
-    """Least round trips until a first request may be sent, see `Stack.connect_rtts`. http:// has
-    TCP's handshake alone."""
+    """Fewest round trips until the first request may be sent, see `Stack.connect_rtts`. http://
+    only needs TCP's handshake."""
     if visit.connection == "repeat-cached":
         return -1  # the document may come from the cache, without any round trip
     if visit.requests and visit.requests[0].url.startswith("http:"):
@@ -21,18 +21,18 @@ def connect_rtts(visit: Visit, stack: Stack) -> int:
 
 
 def ended(visit: Visit) -> list[Request]:
-    """The requests that ended before the load event; none without one."""
+    """The requests that ended before the load event; empty without a load event."""
     load_ms = visit.plt_ms or 0
     return [r for r in visit.requests if r.end_ms is not None and r.end_ms <= load_ms]
 
 
 def floor_ms(visit: Visit, network: Network, stack: Stack) -> float:
-    """Least possible page load time: first answer's round trips, then all bytes at full rate; or
-    the way of all that was uploaded by then, which need not wait for an answer.
+    """Least possible page load time: the round trips of the first answer, then all bytes at full
+    rate. If it is longer, the time of the uploads instead, which need not wait for an answer.
 
-    Counts only bytes of requests that ended before the load event, as the browser received them,
-    and of uploads that the origin had by then, without transport overhead, so it is a true lower
-    bound.
+    Only bytes that the browser received in requests that ended before the load event count, and
+    uploads that the origin had received by then. Transport overhead does not count, so it is a true
+    lower bound.
     """
     connected_ms = connect_rtts(visit, stack) * network.least_rtt_ms
     wire_bytes = sum(r.wire_bytes for r in ended(visit) if not r.from_cache)
@@ -41,9 +41,10 @@ def floor_ms(visit: Visit, network: Network, stack: Stack) -> float:
 
 
 def sent_ms(visit: Visit, network: Network, stack: Stack) -> float:
-    """Least time until the origin had what the page uploaded before its load event; 0 if nothing.
+    """Least time in ms until the origin had received what the page uploaded before its load event;
+    0 without uploads.
 
-    An upload waits for its connection, and for no answer.
+    An upload waits for its connection, but for no answer.
     """
     sent_bytes = uploaded_by(uploads(visit), visit.plt_ms or 0)
     if not sent_bytes:
@@ -53,10 +54,10 @@ def sent_ms(visit: Visit, network: Network, stack: Stack) -> float:
 
 
 def possible(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
-    """A load, a first byte or an answer faster than the network allows.
+    """Reasons for a load, a first byte or an answer that is faster than the network allows.
 
-    Connect times are not judged request by request: for a socket that was opened in advance the
-    browser reports only the part that its request waited for.
+    Connect times of single requests are not judged: for a connection opened in advance, the browser
+    reports only the part for which the request waited.
     """
     slack = limits.clock_slack_ms
     first_byte = (connect_rtts(visit, stack) + 1) * network.least_rtt_ms
@@ -73,11 +74,11 @@ def possible(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -
 
 
 def _answered_too_fast(visit: Visit, network: Network, least_ms: float) -> Iterator[Reason]:
-    """The first answer that came less than `least_ms` after its request was sent.
+    """A reason for the first answer that came less than `least_ms` after its request was sent.
 
-    A request left at least the way up before the server saw it. A few stamps may be later than
-    that: Firefox stamps a request once it has written it, and may wait for a CPU in between. There
-    the server's word counts.
+    A request was sent at the latest one upstream delay before the server saw it. A few timestamps
+    may be later: Firefox timestamps a request after writing it, and may lose its CPU in between.
+    For those the server's time counts.
     """
     up_ms = network.up.least_delay_ms
     left_ms = {id(r): (s.t_us - visit.started_us) / 1000 - up_ms for r, s in known_to_both(visit)}

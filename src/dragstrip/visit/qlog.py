@@ -1,10 +1,11 @@
 """The origin's qlog of a visit: one file, with one trace per connection, on the visit's clock.
 
 The format is qlog 0.3 (draft-ietf-quic-qlog-main-schema-02, draft-ietf-quic-qlog-quic-events-01),
-which qvis reads. For QUIC connections it has all that the library reports, for TCP connections the
-windows that the kernel reports. The origin writes one JSON text sequence (RFC 7464) per connection.
-Three things in it are corrected: times count from its connection's start, round trips are in
-seconds where the draft wants milliseconds, and the end that wrote it is missing.
+which qvis reads. For QUIC connections it has everything that the library reports, for TCP
+connections the windows that the kernel reports. The origin writes one JSON text sequence (RFC 7464)
+per connection. This module changes three things: times count from the connection's start there,
+round trips are in seconds although the draft requires milliseconds, and the name of the writing end
+is missing.
 """
 
 from pathlib import Path
@@ -24,7 +25,7 @@ QlogTrace = dict[str, Any]
 
 
 class Window(NamedTuple):
-    """A connection's sending side at a moment, ms from the navigation's start."""
+    """State of a connection's sending side at a time in ms since the navigation's start."""
 
     time_ms: float
     window_bytes: int | None
@@ -32,7 +33,7 @@ class Window(NamedTuple):
 
 
 def keep_qlog(folder: Path, visit: Visit, target: Path) -> None:
-    """Put the connections' files in `folder` together as ``target.qlog``, if there are any."""
+    """Merge the connections' files in `folder` into ``target.qlog``, if there are any."""
     written = ((c, folder / f"{c.id}.sqlog") for c in visit.connections)
     traces = [trace(path.read_bytes(), c, visit) for c, path in written if path.exists()]
     if not traces:
@@ -67,7 +68,7 @@ def trace(sequence: bytes, connection: Connection, visit: Visit) -> QlogTrace:
 
 
 def read_windows(source: Path) -> dict[int, list[Window]]:
-    """Each connection's windows in a file that `keep_qlog` wrote, by the connection's id."""
+    """Windows by connection id, from a file that `keep_qlog` wrote."""
     windows: dict[int, list[Window]] = {}
     for each in msgspec.json.decode(source.read_bytes())["traces"]:
         window = flying = None

@@ -1,4 +1,4 @@
-"""What a page's rehearsal shows: a load without emulation that is thrown away."""
+"""The result of a page's rehearsal: a load without emulation that does not count."""
 
 from collections.abc import Iterable
 
@@ -12,14 +12,14 @@ from dragstrip.model.visit import Served
 
 class Rehearsal(Struct, frozen=True, kw_only=True):
     misses: frozenset[str]
-    """Addresses (URL without query) that the recording lacks."""
+    """Addresses (URLs without query) that the recording lacks."""
     fetched: frozenset[int] | None
-    """Places in the page's `resources` of the requests before the page counted as loaded; None if
-    it did not, or counts as loaded before it is whole."""
+    """Indices in the page's `resources` of the requests before the page counted as loaded. None if
+    it did not, or if its condition does not imply that it is complete."""
 
 
 def rehearsal(page: Page, loaded: Load, asked: Iterable[Served]) -> Rehearsal:
-    """The rehearsal of a load, from it and from what the origin saw of it."""
+    """The rehearsal's result, from the load and from the origin's log of its requests."""
     every = list(asked)
     recorded = {(r.method, r.url) for r in page.resources}
     return Rehearsal(

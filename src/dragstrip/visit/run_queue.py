@@ -1,8 +1,9 @@
-"""How long the threads of a testbed ran, and waited for a CPU: ready to run, but not running.
+"""Measures how long the threads of a testbed ran, and how long they were ready to run but waited
+for a CPU.
 
 The kernel counts both for each thread (first and second field of /proc/PID/task/TID/schedstat, see
-https://docs.kernel.org/scheduler/sched-stats.html). Where a process belongs is its network
-namespace, so any browser and any server is covered, and no other visit on the machine.
+https://docs.kernel.org/scheduler/sched-stats.html). A process is identified by its network
+namespace, so every browser and server is covered, and no other visit on the machine.
 """
 
 import contextlib
@@ -15,30 +16,30 @@ from dragstrip.testbed.net.namespaces import NamespaceName, Namespaces
 PLACES: tuple[NamespaceName, ...] = ("client", "link", "origin")
 
 Thread = tuple[NamespaceName, str]
-"""Where a thread belongs, and its id."""
+"""The namespace that a thread belongs to, and its id."""
 
 
 class ThreadTime(NamedTuple):
-    """What a thread did since it began, or between two looks, in nanoseconds."""
+    """Times of a thread in ns, since it began or between two observations."""
 
     ran_ns: int = 0
     waited_ns: int = 0
 
 
 class TestbedTime:
-    """What the threads of a testbed spent in the meantime."""
+    """Times of a testbed's threads during an observation."""
 
     def __init__(self, spent: dict[Thread, ThreadTime]) -> None:
         self._spent = spent
 
     def longest_ms(self, where: NamespaceName) -> float | None:
-        """Longest wait of a single thread; None without kernel data. A sum over threads would count
-        what they wait for each other."""
+        """Longest wait of a single thread in ms; None without kernel data. A sum would include
+        threads that wait for each other."""
         waits = [spent.waited_ns / 1e6 for spent in self._of(where)]
         return max(waits, default=None)
 
     def ran_s(self, where: NamespaceName) -> float | None:
-        """CPU seconds of all threads there; None without kernel data."""
+        """CPU seconds of all threads in this namespace; None without kernel data."""
         of = self._of(where)
         return sum(spent.ran_ns for spent in of) / 1e9 if of else None
 
@@ -47,7 +48,7 @@ class TestbedTime:
 
 
 class RunQueue:
-    """Observes threads from its creation; `look` tells what was spent since."""
+    """Observes threads from its creation; `look` returns their times since."""
 
     def __init__(self, spaces: Namespaces) -> None:
         self._proc = f"/proc/{spaces.keeper_pid}/root/proc"
@@ -55,7 +56,7 @@ class RunQueue:
         self._before = dict(self._look())
 
     def look(self) -> TestbedTime:
-        """What each thread spent since the start. A thread that has ended meanwhile is missing."""
+        """Times of each thread since the start. Threads that ended in between are missing."""
         return TestbedTime({thread: self._since(thread, now) for thread, now in self._look()})
 
     def _since(self, thread: Thread, now: ThreadTime) -> ThreadTime:

@@ -1,4 +1,4 @@
-"""Replaces what the browser does not know, or gets wrong, by the server's log."""
+"""Corrects with the server's log what the browser does not know or reports wrongly."""
 
 from collections.abc import Collection, Iterable
 from urllib.parse import urldefrag
@@ -11,11 +11,11 @@ from dragstrip.model.visit import Served
 
 
 def without_late_stamps(load: Load, served: Iterable[Served], hosts: Collection[str] = ()) -> Load:
-    """The load of a browser that timestamps early data late: requests that the server received as
-    early data get no send time, because it is unknown.
+    """The load without the send times of requests that the server received as early data. The
+    browser timestamps these too late, so their send time is unknown.
 
-    `hosts` are those to which the link saw early data and whose log does not name it: there, any
-    request may be early that began before the handshake ended.
+    `hosts` are those to which the link saw early data, but whose log does not mark it. There, every
+    request that began before the end of the handshake may be early.
     """
     early = {(s.method, s.url) for s in served if s.early}
     shaken: dict[str, float] = {}
@@ -38,8 +38,8 @@ def without_late_stamps(load: Load, served: Iterable[Served], hosts: Collection[
 def with_server_word(load: Load, served: Iterable[Served]) -> Load:
     """The load with SPDY distinguished from HTTP/2 by the server's log.
 
-    DevTools of Chromium 53 call both spdy. What the server never logged keeps that name, and is a
-    reason against the visit elsewhere (`request_checks.agreement`).
+    Chromium 53's DevTools call both spdy. A request that the server never logged keeps that name;
+    `request_checks.agreement` makes it a reason against the visit.
     """
     protocols = {(s.method, s.url): s.protocol for s in served}
 

@@ -1,6 +1,6 @@
-"""The metrics of how bytes were carried: uploads, waits, pauses, windows and losses.
+"""Metrics of the transfer of bytes: uploads, waits, pauses, windows and losses.
 
-`dragstrip.results.compare.wire_evidence` reads causes from them.
+`dragstrip.results.compare.wire_evidence` infers causes from them.
 """
 
 from statistics import median

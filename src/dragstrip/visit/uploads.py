@@ -1,4 +1,4 @@
-"""What a visit uploaded, and how long that took."""
+"""Lists the uploads of a visit, and measures how long they took."""
 
 from collections.abc import Sequence
 from urllib.parse import urldefrag
@@ -12,18 +12,18 @@ _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 
 class Upload(Struct, frozen=True):
-    """A request whose body reached the origin whole. Times as in `Request`."""
+    """A request whose complete body reached the origin. Times count as in `Request`."""
 
     url: str
     bytes: int
     start_ms: float
-    """First byte of the request sent."""
+    """When the first byte of the request was sent."""
     received_ms: float
-    """Last byte of the body received, by the origin's clock."""
+    """When the last byte of the body was received, by the origin's clock."""
 
 
 def uploads(visit: Visit) -> list[Upload]:
-    """Uploads in the browser's order; none if the server does not say what it received."""
+    """Uploads in the browser's order; empty if the server does not report what it received."""
     told: dict[tuple[str, str], list[Served]] = {}
     for served in visit.served:
         if served.received_us and served.received_bytes:
@@ -40,27 +40,29 @@ def uploads(visit: Visit) -> list[Upload]:
 
 
 def uploaded_bytes(visit: Visit) -> int | None:
-    """Bytes of all bodies that reached the origin whole; None if the server does not say."""
+    """Bytes of all bodies that reached the origin completely; None if the server does not report
+    them."""
     sizes = [s.received_bytes for s in visit.served if s.received_bytes is not None]
     return sum(sizes) if sizes else None
 
 
 def upload_ms(visit: Visit) -> float | None:
-    """Time with an upload under way, from the first byte sent until the origin had the last one.
-    None without an upload."""
+    """Time in ms with an upload under way, from the first byte sent until the origin had the last
+    byte. None without an upload."""
     found = uploads(visit)
     return union_ms((u.start_ms, u.received_ms) for u in found) if found else None
 
 
 def upload_mbps(visit: Visit) -> float | None:
-    """Bytes of the bodies over that time."""
+    """Rate of the uploads in Mbit/s: the bytes of their bodies over `upload_ms`."""
     took_ms = upload_ms(visit)
     return sum(u.bytes for u in uploads(visit)) * 8 / took_ms / 1000 if took_ms else None
 
 
 def handed_over_ms(visit: Visit) -> list[float]:
-    """Times from the first byte sent of each request that may have a body until the browser's
-    transport had taken the last one. Kernel or QUIC may hold a part of it then."""
+    """Time in ms, for each request that may have a body, from its first byte sent until the
+    browser's transport had taken its last byte. The kernel or QUIC may still hold a part of it
+    then."""
     return [
         r.send_end_ms - r.send_start_ms
         for r in visit.requests
@@ -69,5 +71,5 @@ def handed_over_ms(visit: Visit) -> list[float]:
 
 
 def uploaded_by(found: Sequence[Upload], end_ms: float) -> int:
-    """Uploaded bytes that the origin had at `end_ms`."""
+    """Uploaded bytes that the origin had received at `end_ms`."""
     return sum(u.bytes for u in found if u.received_ms <= end_ms)

@@ -1,4 +1,5 @@
-"""What a visit's client wants to keep of what the wire carried: packets with keys, and qlog."""
+"""Keeps records of a visit's traffic that the client's settings ask for: packets with keys, and
+qlog."""
 
 from pathlib import Path
 
@@ -10,8 +11,9 @@ from dragstrip.visit.qlog import keep_qlog
 
 
 class Wire:
-    """Records of one visit's wire, from just before the link is configured. Asks for nothing and
-    keeps nothing unless the client wants it and there is a capsule, `artefacts`, to keep it in."""
+    """Records the traffic of one visit, from just before the link is configured. Does nothing
+    unless the client's settings ask for records and there is a capsule, `artefacts`, to keep them
+    in."""
 
     def __init__(
         self, bed: Testbed, key_log: Path | None, client: Client, artefacts: Path | None
@@ -20,7 +22,7 @@ class Wire:
         self._key_log = key_log
         self._keys_before = _size(key_log)
         self.record = bed.workspace / "visit.pcapng" if artefacts and client.pcap else None
-        """Where the link is to write every packet."""
+        """File to which the link writes every packet; None if packets are not kept."""
         self._qlog = bed.workspace / "qlog" if artefacts and client.qlog else None
         if self._qlog:
             self._qlog.mkdir(exist_ok=True)
@@ -29,14 +31,14 @@ class Wire:
             bed.origin.qlog(self._qlog)
 
     def keep(self, visit: Visit) -> None:
-        """Write the files. Call when link and origin are done with the visit."""
+        """Write the files. Call this when link and origin have finished the visit."""
         if self._artefacts and self.record:
             keep_packets(self.record, self._keys(), self._artefacts / "pcap" / visit.file_name)
         if self._artefacts and self._qlog:
             keep_qlog(self._qlog, visit, self._artefacts / "qlog" / visit.file_name)
 
     def _keys(self) -> bytes:
-        """The secrets of this visit's connections, out of the browser's file for all its visits."""
+        """The secrets of this visit's connections, from the browser's file for all its visits."""
         if not self._key_log or not self._key_log.exists():
             return b""
         with self._key_log.open("rb") as file:

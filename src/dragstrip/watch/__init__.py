@@ -1,1 +1,1 @@
-"""A page that follows a result folder while it fills, served on this machine."""
+"""Serves, on this machine, a live page of a result folder while it fills."""

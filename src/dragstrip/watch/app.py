@@ -1,4 +1,4 @@
-"""The page and its events, read-only."""
+"""The live page and its stream of events. Both are read-only."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
@@ -24,11 +24,11 @@ from dragstrip.watch.tally import describe
 _PAGE = Path(__file__).with_name("page")
 _EVERY_S = 1.0
 _READING_S = 0.02
-"""Pause between pieces of a journal that was there before."""
+"""Pause between batches when reading a journal that existed before."""
 _LAST = 12
-"""Visits that are listed."""
+"""Number of latest visits that are listed."""
 _ROOM = 1.05
-"""Length of a waterfall's time axis, as a multiple of the visit's."""
+"""Length of a waterfall's time axis, as a multiple of the visit's length."""
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'",
@@ -37,8 +37,8 @@ _HEADERS = {
 
 
 def app(folder: Path) -> Starlette:
-    """Follows one result folder, for this machine alone: any other name in a request's Host is
-    refused, so no site that a browser visits can read it. Raises `CapsuleError`."""
+    """The web application for one result folder. It refuses any Host but this machine's, so no site
+    that a browser visits can read the folder. Raises `CapsuleError`."""
     follower = Follower(folder)
 
     def page(request: Request) -> Response:
@@ -84,7 +84,7 @@ def app(folder: Path) -> Starlette:
 
 
 async def _events(follower: Follower, request: Request) -> AsyncIterator[bytes]:
-    """First all that is known, then what changes, when it does."""
+    """Events: first all that is known, then each change."""
     generation = told = 0
     before: Any = None
     while not await request.is_disconnected():

@@ -1,4 +1,4 @@
-"""Reads a result folder as it grows. Never writes, never locks."""
+"""Reads a result folder as it grows. It never writes and never locks."""
 
 import os
 import time
@@ -18,9 +18,9 @@ from dragstrip.watch.tally import StudyTally
 
 State = Literal["running", "stopped", "finished"]
 _PACE_S = 600.0
-"""The pace is measured over this time."""
+"""Seconds over which the pace is measured."""
 _LEAST = 10
-"""Visits that a pace needs."""
+"""Fewest visits for a pace."""
 
 
 class Follower:
@@ -29,14 +29,14 @@ class Follower:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.generation = 0
-        """Increases when the study changed and everything is read again."""
+        """Increases whenever the study changed and everything is read again."""
         self._decoder = msgspec.json.Decoder(Visit)
         self._manifest_s = 0.0
         self._caught_up: bool = False
         self._load()
 
     def read(self, most: int = 500) -> bool:
-        """Takes in up to `most` new visits; False if there was none."""
+        """Read up to `most` new visits; False if there were none."""
         self._reload()
         try:
             journal = (self.folder / JOURNAL).open("rb")
@@ -79,7 +79,8 @@ class Follower:
         return "running" if unread else "finished"
 
     def per_hour(self) -> float | None:
-        """Visits per hour: recently, or over all finished starts; None if not known yet."""
+        """Visits per hour: recently while a run is active, else over all finished starts; None if
+        not known yet."""
         now = time.monotonic()
         while self._arrivals and self._arrivals[0][0] < now - _PACE_S:
             self._arrivals.popleft()
@@ -92,7 +93,7 @@ class Follower:
         return len(self.offsets) / took_s * 3600 if took_s else None
 
     def took_s(self) -> float:
-        """Duration of all starts that came to their end."""
+        """Total duration of all finished starts, in s."""
         return sum(
             (
                 datetime.fromisoformat(start.finished) - datetime.fromisoformat(start.started)
@@ -102,7 +103,7 @@ class Follower:
         )
 
     def _decoded(self, line: bytes) -> Visit:
-        """A visit by today's rules."""
+        """A visit, judged by today's rules."""
         visit = self._decoder.decode(line)
         return visit if self.manifest.rules == {VERSION} else self._judge.in_turn(visit)
 
@@ -112,14 +113,14 @@ class Follower:
         self.tally = StudyTally(self.manifest.study)
         self._judge = Judge(self.manifest.study)
         self.offsets: list[int] = []
-        """Where each visit's line begins."""
+        """Byte offset of each visit's line in the journal."""
         self.cell_of: list[int | None] = []
-        """The number of each visit's cell."""
+        """The number of each visit's cell, None if the study no longer has the cell."""
         self._end = 0
         self._arrivals: deque[tuple[float, int]] = deque()
         self._caught_up = False
         self._began = time.monotonic()
-        """When all that was there had been read."""
+        """Monotonic time at which all earlier visits had been read."""
         self.generation += 1
 
     def _reload(self) -> None:
@@ -137,8 +138,8 @@ class Follower:
 
 
 def _locked(journal: Path) -> bool:
-    """Whether a run holds the journal, as the kernel reports it. Trying the lock could block a run
-    that is just starting. See proc_locks(5)."""
+    """Whether a run holds the journal's lock, as the kernel reports it. Trying to lock it could
+    block a run that is just starting. See proc_locks(5)."""
     try:
         inode = journal.stat().st_ino
         locks = Path("/proc/locks").read_text().splitlines()
@@ -149,5 +150,5 @@ def _locked(journal: Path) -> bool:
 
 
 def niced() -> None:
-    """This thread waits for all others: who looks on must not disturb what runs."""
+    """Give this thread the lowest priority, so that watching does not disturb the run."""
     os.setpriority(os.PRIO_PROCESS, 0, 19)

@@ -1,4 +1,4 @@
-"""Serves the page on this machine's loopback, by `dragstrip watch` or during a run."""
+"""Serves the live page on this machine's loopback, for `dragstrip watch` or during a run."""
 
 import contextlib
 import socket
@@ -17,12 +17,12 @@ HOST = "127.0.0.1"
 WATCH_PORT = 8723
 _SOON_S = 0.2
 _LAST_LOOK_S = 1.5
-"""A page that is open still sees the last visit and the end."""
+"""Seconds to keep serving after a run, so that an open page shows the last visit and the end."""
 
 
 def serve(folder: Path, port: int, ready: Callable[[str], None]) -> None:
-    """Serve until Ctrl-C. `port` 0 takes any. Raises `CapsuleError`, and `InputError` if the port
-    is taken."""
+    """Serve until Ctrl-C. `port` 0 takes any free port. Raises `CapsuleError`, and `InputError` if
+    the port is taken."""
     with _listening(port) as listener:
         server = _server(folder)
         niced()
@@ -32,7 +32,7 @@ def serve(folder: Path, port: int, ready: Callable[[str], None]) -> None:
 
 @contextlib.contextmanager
 def watching(folder: Path, ready: Callable[[str], None]) -> Iterator[None]:
-    """Serves during a run, once the folder holds a capsule, in a background thread."""
+    """Serve in a background thread during a run, as soon as the folder holds a capsule."""
     with _listening(WATCH_PORT, or_any=True) as listener:
         ending = threading.Event()
         started: list[uvicorn.Server] = []

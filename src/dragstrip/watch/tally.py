@@ -1,4 +1,4 @@
-"""What the visits of a study say so far, kept up to date visit by visit."""
+"""Summarises a study's visits so far, updated with each visit."""
 
 import math
 from collections import Counter
@@ -14,11 +14,11 @@ from dragstrip.verdict.block_checks import against
 
 
 class LiveRatio(Struct, frozen=True, kw_only=True):
-    """Page load time of a stack over that of the study's first."""
+    """Page load time of a stack relative to that of the study's first stack."""
 
     stack: str
     ratio: float | None
-    """None if most of its loads, or of the first stack's, failed."""
+    """The ratio; None if most loads of this stack, or of the first, failed."""
     low: float | None
     high: float | None
 
@@ -27,34 +27,35 @@ class CellNow(Struct, frozen=True, kw_only=True):
     number: int
     """Number of the cell in the study."""
     counted: int
-    """Blocks that count."""
+    """Number of blocks that count."""
     given_up: int
     running: bool
-    """A block was begun and is not complete."""
+    """Whether a block was begun and is not complete."""
     comparisons: tuple[LiveRatio, ...]
 
 
 class StudyStanding(Struct, frozen=True, kw_only=True):
     visits: int
     left: int
-    """Visits to be made if none is invalid and no cell ends early."""
+    """Visits still to be made, if none is invalid and no cell stops early."""
     reasons: dict[str, int]
-    """Invalid visits by their first reason."""
+    """Number of invalid visits by their first reason."""
     machines: dict[str, dict[str, int]]
-    """Visits of each machine, and how many of them are invalid."""
+    """Number of visits of each machine, and how many of them are invalid."""
 
 
 class _Cell:
     def __init__(self) -> None:
         self.ratios: dict[str, list[tuple[float, float]]] = {}
-        """Load times in ms of the first stack and of another, block by block, by that stack."""
+        """Load times in ms of the first stack and of another stack, block by block, by name of the
+        other."""
         self.counted = 0
         self.given_up = 0
         self.open: dict[tuple[str, int], dict[str, Visit]] = {}
 
 
 class StudyTally:
-    """Follows the rules by which blocks count; see `dragstrip.results.blocks`."""
+    """Counts by the rules that decide which blocks count; see `dragstrip.results.blocks`."""
 
     def __init__(self, study: Study) -> None:
         self.study = study
@@ -67,7 +68,7 @@ class StudyTally:
         self._visits = 0
 
     def add(self, visit: Visit) -> int | None:
-        """Takes a visit; returns its cell's number, None if the study no longer has the cell."""
+        """Add a visit; returns its cell's number, or None if the study no longer has the cell."""
         self._visits += 1
         of_machine = self._machines.setdefault(visit.machine, Counter())
         of_machine["visits"] += 1

@@ -14,7 +14,7 @@ OLDER = Clock(kind="computing")
     ("own", "asked", "becomes"),
     [
         (REAL, {}, REAL),
-        (REAL, {"virtual": True}, NETWORK),
+        (REAL, {"virtual": True}, PRICED),
         (REAL, {"virtual": True, "computing": False}, NETWORK),
         (REAL, {"virtual": True, "client": "loader"}, NETWORK),
         (REAL, {"computing": True, "client": "loader"}, PRICED),
@@ -22,7 +22,6 @@ OLDER = Clock(kind="computing")
         (NETWORK, {"virtual": True}, NETWORK),
         (NETWORK, {"computing": True}, PRICED),
         (PRICED, {"virtual": True}, PRICED),
-        (REAL, {"virtual": True, "computing": True}, PRICED),
         (PRICED, {"computing": False}, NETWORK),
         (OLDER, {"virtual": True}, OLDER),
     ],

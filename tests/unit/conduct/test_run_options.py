@@ -37,7 +37,7 @@ def test_every_option_has_words_and_run_offers_it():
     ("command", "lacks"),
     [
         ("race", set()),
-        ("reproduce", {"shard"}),
+        ("reproduce", {"shard", "device"}),
         ("why", {"client", "restarts", "shard", "cluster", "admit_other_machines", "watch"}),
     ],
 )
@@ -83,7 +83,7 @@ def test_a_command_gets_its_options_as_one_value_in_the_order_of_its_help():
     ("virtual", "computing", "clock"),
     [
         (False, None, REAL),
-        (True, None, NETWORK),
+        (True, None, PRICED),
         (False, True, PRICED),
         (True, False, NETWORK),
         (False, False, NETWORK),

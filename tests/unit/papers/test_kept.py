@@ -97,7 +97,7 @@ def test_page_and_text_name_the_table(tmp_path):
     [
         (
             {"clock": NETWORK},
-            "its clock is virtual time, that of .* is real time",
+            "its clock is virtual time without computing, that of .* is real time",
         ),
         ({"client": "loader"}, "its client is loader, that of .* is browser"),
         ({"paper": published("cook2017")}, "its loads are of cook2017, not of ranjan2019"),

@@ -114,5 +114,6 @@ def test_every_time_carries_its_unit() -> None:
     }
     units = ("_ms", "_us", "_s", "_mbps", "_mhz", "_share", "_loss", "_h1", "_h2", "_h3")
     units += ("_over_ideal", "_overhead", "utilisation")  # metrics that are shares by their meaning
+    units += ("cpu_slowdown",)  # a factor
     units += ("protocol_share_gquic", "protocol_share_spdy")
     assert {name for name in floats if not name.endswith(units)} == set()

@@ -6,7 +6,7 @@ use super::effects::queue::FULL;
 use super::line::Line;
 use super::{Packet, Stage};
 
-/// How much a queue holds. The packet the line is carrying is not in the queue.
+/// Capacity of a queue. The packet that the line is carrying is not in the queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Depth {
     Unbounded,
@@ -18,16 +18,16 @@ pub enum Depth {
 
 /// Serialises packets, first in first out.
 ///
-/// By time, a packet is dropped if it would wait longer than the queue is deep: the queue holds
-/// its depth and the packet at its end. By bytes or packets, one that does not fit is dropped.
+/// With a depth in time, a packet is dropped if it would wait longer than that. With a depth in
+/// bytes or packets, a packet that does not fit is dropped.
 pub struct Bottleneck {
     line: Line,
     depth: Depth,
-    /// Added to a packet's layer 3 length.
+    /// Bytes that are added to a packet's layer 3 length.
     overhead: u32,
     waiting: VecDeque<Packet>,
-    /// When each packet in the queue leaves it for the line, and its bytes; kept for the depths
-    /// that need it.
+    /// When each packet in the queue leaves it for the line, and its bytes. It is only kept for
+    /// depths that need it.
     queued: VecDeque<(u64, u64)>,
     queued_bytes: u64,
 }

@@ -5,11 +5,12 @@ use std::f64::consts::TAU;
 use super::Packet;
 use crate::splitmix::{GOLDEN_GAMMA, mix};
 
-/// Copies draw from a half of the stream that no packet's index reaches.
+/// Added to the index of copies, so that they draw from a part of the stream that no packet
+/// reaches.
 const COPY: u64 = 1 << 63;
 
-/// Each effect has its own stream: switching one on does not change the others. The numbers are
-/// part of what a seed means and never change.
+/// The effects with random numbers. Each has its own stream, so enabling one does not change the
+/// others. The values belong to the meaning of a seed and never change.
 #[derive(Clone, Copy)]
 pub enum Stream {
     Loss,
@@ -43,7 +44,7 @@ impl Stream {
     }
 }
 
-/// One stream: draw n does not depend on whether any other was ever made.
+/// A stream of random numbers. Draw n does not depend on whether any other was made.
 #[derive(Clone, Copy)]
 pub struct Draws {
     stream: u64,
@@ -60,7 +61,7 @@ impl Draws {
         Self { stream }
     }
 
-    /// Draw `index`, in [0, 1).
+    /// Draw `index`, from 0 to below 1.
     pub fn at(self, index: u64) -> f64 {
         let step = GOLDEN_GAMMA.wrapping_mul(index.wrapping_add(1));
         unit(mix(self.stream.wrapping_add(step)))
@@ -71,7 +72,7 @@ impl Draws {
         self.at(Self::place(packet))
     }
 
-    /// The packet's place in a stream; a copy's is another than its original's.
+    /// The packet's index in a stream. A copy has another index than its original.
     pub fn place(packet: &Packet) -> u64 {
         packet.index | if packet.copy { COPY } else { 0 }
     }
@@ -86,7 +87,7 @@ pub struct Normals {
 }
 
 impl Normals {
-    /// No draw is further from 0: sqrt(2 ln 2^53).
+    /// Largest distance of a draw from 0: sqrt(2 ln 2^53).
     pub const FURTHEST: f64 = 8.572;
 
     pub fn new(seed: u64, direction: u64) -> Self {

@@ -1,12 +1,13 @@
-//! What random loss did to each packet, by its index: two runs under one seed can be compared.
+//! The fate of each packet under random loss, by index, so that two runs with one seed can be
+//! compared.
 
 use super::Packet;
 
-/// Packets of a direction that are kept, the first: a page of 20 MB has fewer.
+/// Number of packets per direction that are kept, from the first: a page of 20 MB has fewer.
 const MOST: u64 = 1 << 14;
 const WORD: u64 = 64;
 
-/// Which packets reached a stage of loss, and which of them it lost.
+/// The packets that reached a loss stage, and those that it lost.
 #[derive(Default)]
 pub struct Fates {
     tried: Vec<u64>,
@@ -28,8 +29,8 @@ impl Fates {
         self.lost[word] |= u64::from(lost) << bit;
     }
 
-    /// Runs of packets from index 0 on: `12+` passed, `2-` were lost, `3.` never came here. A run
-    /// of one has no number. The packets after the last that came here are left out.
+    /// Runs of packets from index 0: `12+` passed, `2-` were lost, `3.` never came here. A run of
+    /// one packet has no number. Packets after the last that came here are left out.
     pub fn runs(&self) -> String {
         let mut text = String::new();
         let end = (self.tried.iter())

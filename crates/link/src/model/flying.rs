@@ -5,8 +5,8 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use super::Packet;
 
-/// Hands packets out by their `at_ns`, then by when they were put in. As cheap as a queue while
-/// they come in that order.
+/// Returns packets by their `at_ns`, then by the order of insertion. It is as cheap as a queue
+/// while they are inserted in that order.
 #[derive(Default)]
 pub struct Flying {
     in_order: VecDeque<Due>,

@@ -4,7 +4,7 @@ use super::draw::{Draws, Stream};
 use super::effects::loss::LOST;
 use super::{Bursts, Counts, Fates, Packet, Stage};
 
-/// How two states follow each other.
+/// How the two states follow each other.
 #[derive(Clone, Copy, Debug)]
 pub enum Pace {
     /// One step per packet, as in netem: `p` is the probability that the bad state follows the good
@@ -109,7 +109,7 @@ struct ByPacket {
     known: Option<(u64, bool)>,
 }
 
-/// What one step does to whatever state came before it.
+/// The effect of one step on any earlier state.
 enum Step {
     Becomes(bool),
     Stays,
@@ -172,12 +172,12 @@ struct ByTime {
     bad_ns: f64,
     draws: Draws,
     epoch_ns: u64,
-    /// Which state it is, counted from 0, and whether it is the bad one.
+    /// Number of the current state, counted from 0, and whether it is the bad one.
     number: u64,
     bad: bool,
     since_ns: u64,
     until_ns: u64,
-    /// The last time asked for, and how much of all until `since_ns` was bad.
+    /// The last time that was requested, and how much of the time until `since_ns` was bad.
     asked_ns: u64,
     past_bad_ns: u64,
 }

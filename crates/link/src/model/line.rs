@@ -1,9 +1,9 @@
-//! The line behind a queue: when waiting bytes have crossed it.
+//! The line after a queue: computes when waiting bytes have crossed it.
 
 use super::opportunities::Opportunities;
 use super::time::{NEVER_NS, NS};
 
-/// A line of fixed rate, of a rate that changes by a trace, or one that comes by in chances to
+/// A line with a fixed rate, with a rate that follows a trace, or with single opportunities to
 /// send.
 pub enum Line {
     Fluid(Fluid),
@@ -20,12 +20,12 @@ impl Line {
         }]))
     }
 
-    /// Rates one after the other, over and over; not all of them 0.
+    /// Rates that are played one after the other, in a loop; not all are 0.
     pub fn steps(steps: Vec<Step>) -> Self {
         Self::Fluid(Fluid::new(steps))
     }
 
-    /// A trace plays from `epoch_ns` on.
+    /// Sets the time from which a trace plays.
     pub fn begin(&mut self, epoch_ns: u64) {
         match self {
             Self::Fluid(fluid) => fluid.begin(epoch_ns),
@@ -33,7 +33,7 @@ impl Line {
         }
     }
 
-    /// When the first byte of a packet that came at `at_ns` could go.
+    /// When the first byte of a packet that came at `at_ns` could be sent.
     pub fn start_ns(&self, at_ns: u64) -> u64 {
         match self {
             Self::Fluid(fluid) => fluid.free_ns.max(at_ns),
@@ -41,8 +41,8 @@ impl Line {
         }
     }
 
-    /// Carries a packet that came at `at_ns` behind all before it; returns when its last byte is
-    /// across, never a fraction early.
+    /// Carries a packet that came at `at_ns`, after all earlier ones; returns when its last byte
+    /// has crossed, rounded up.
     pub fn carry(&mut self, at_ns: u64, bytes: u32) -> u64 {
         match self {
             Self::Fluid(fluid) => fluid.carry(at_ns, bytes),
@@ -58,15 +58,15 @@ pub struct Step {
     pub lasts_ns: u64,
 }
 
-/// Bytes flow at the rate of the moment.
+/// A line on which bytes flow at the current rate.
 pub struct Fluid {
     steps: Vec<Step>,
     lap_ns: u64,
-    /// What a lap carries, in bits times ns per s, like `work` below.
+    /// Capacity of a lap, in bits times ns per s, like `work` below.
     lap_work: u128,
-    /// The step that holds at `free_ns`, and when it ends.
+    /// The step that is in effect at `free_ns`, and when it ends.
     place: (usize, u64),
-    /// The line is free from `free_ns` + `remainder` / rate ns: exact, nothing drifts.
+    /// The line is free from `free_ns` + `remainder` / rate ns. This is exact, so nothing drifts.
     free_ns: u64,
     remainder: u64,
 }
@@ -123,7 +123,7 @@ impl Fluid {
         self.free_ns + u64::from(self.remainder > 0)
     }
 
-    /// The step that holds at `free_ns`; whole laps since the last packet are leapt over.
+    /// The step that is in effect at `free_ns`. Whole laps since the last packet are skipped.
     fn sought(&self) -> (usize, u64) {
         let (mut at, mut ends_ns) = self.place;
         if ends_ns <= self.free_ns {

@@ -7,9 +7,9 @@ use super::bottleneck::Depth;
 use super::line::Line;
 use super::{Counts, Packet, Stage};
 
-/// Serialises the packets a [`Discipline`] picks, each when the line is free for it.
+/// Serialises the packets that a [`Discipline`] picks, each when the line becomes free.
 ///
-/// Unlike droptail it decides late: who goes is known only when the line is free.
+/// Unlike droptail it decides late: the next packet is chosen only when the line is free.
 pub struct Managed {
     line: Line,
     discipline: Box<dyn Discipline>,
@@ -19,7 +19,7 @@ pub struct Managed {
     bytes: u64,
     /// When the line is free for the next packet, if one waits.
     pick_ns: Option<u64>,
-    /// Crossing the line, or dropped.
+    /// Packets that cross the line or were dropped.
     leaving: VecDeque<Packet>,
     last_ns: u64,
 }
@@ -66,7 +66,8 @@ impl Managed {
         self.pick_ns = waits.then(|| self.line.start_ns(self.last_ns));
     }
 
-    /// What was dropped since `leaving` was `before` long is not in the queue any more.
+    /// Removes packets that were dropped since `leaving` had the length `before` from the queue's
+    /// size.
     fn forget(&mut self, before: usize) {
         for packet in self.leaving.iter().skip(before) {
             self.packets -= 1;

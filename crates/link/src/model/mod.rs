@@ -56,12 +56,12 @@ impl DropCause {
     }
 }
 
-/// What the stages alone can count.
+/// Counts that only the stages know.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counts {
-    /// Packets that reached the loss stage, whatever became of them.
+    /// Packets that reached the loss stage, lost or not.
     pub loss_trials: u64,
-    /// What became of each of them, see [`Fates::runs`].
+    /// The fate of each of them, see [`Fates::runs`].
     pub loss_fates: String,
     /// Copies made.
     pub duplicated: u64,
@@ -90,19 +90,19 @@ pub struct QueueCount {
     pub max_ns: u64,
 }
 
-/// What the bad state of loss in bursts did.
+/// Counts of the bad state of loss in bursts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bursts {
-    /// Packets that met it, and those of them that were lost.
+    /// Packets that met the bad state, and those of them that were lost.
     pub trials: u64,
     pub lost: u64,
-    /// How long it held, and how long the chain ran until its last packet; None if it steps with
-    /// packets.
+    /// How long the bad state lasted in all, and how long the chain ran until its last packet; None
+    /// if it steps with packets.
     pub bad_ns: Option<u64>,
     pub watched_ns: Option<u64>,
 }
 
-/// One host's packets and how many of them its own way lost.
+/// Packets of one host, and how many of them its own path lost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HostCount {
     pub address: IpAddr,
@@ -110,20 +110,20 @@ pub struct HostCount {
     pub lost: u64,
 }
 
-/// What the model knows of a packet; its bytes stay with the owner, under `slot`.
+/// The model's data on a packet. Its bytes stay with the owner, under `slot`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// Place among the packets of its direction, from 0, in order of arrival.
     pub index: u64,
     /// Layer 3 length.
     pub bytes: u32,
-    /// What the bottleneck counts it for, once it has met one.
+    /// Bytes that the bottleneck counts for it; set once it has met one.
     pub line_bytes: u32,
-    /// The owner's name for the packet's bytes.
+    /// The owner's key for the packet's bytes.
     pub slot: u32,
     /// When it reached the link.
     pub arrival_ns: u64,
-    /// When, ideally, it reached the place where it is now: in the end its ideal departure.
+    /// When it ideally reached its current place; at the end, its ideal departure.
     pub at_ns: u64,
     /// How long it waited for the bottleneck, once it has passed one.
     pub waited_ns: Option<u64>,
@@ -132,9 +132,9 @@ pub struct Packet {
     pub dropped: Option<DropCause>,
     /// The link marks it Congestion Experienced when it sends it.
     pub marked: bool,
-    /// One of two packets that share an index and a slot.
+    /// Whether it is one of two packets that share an index and a slot.
     pub twin: bool,
-    /// The second of the two.
+    /// Whether it is the second of the two.
     pub copy: bool,
     /// The link answers its sender that packets of this length pass: it was dropped as too long.
     pub next_hop_mtu: Option<u32>,
@@ -168,10 +168,10 @@ impl Packet {
     }
 }
 
-/// One effect of the link: take a packet, say when the next one leaves, release it.
+/// One effect of the link: takes a packet, says when the next one leaves, and releases it.
 pub trait Stage: Send {
-    /// What follows a clock (a trace, jitter in order, bursts by time) has its time 0 here. Comes
-    /// before the first packet.
+    /// Sets time 0 of effects that follow a clock (a trace, jitter in order, bursts by time). It is
+    /// called before the first packet.
     fn begin(&mut self, _epoch_ns: u64) {}
 
     /// Takes a packet at its `at_ns`, which never runs backwards. Returns a packet that need not
@@ -183,8 +183,8 @@ pub trait Stage: Send {
         None
     }
 
-    /// The packet `next_ns` speaks of, with its `at_ns` set to that time; or none, if what
-    /// happened at that time let none go.
+    /// The packet that leaves at `next_ns`, with its `at_ns` set to that time; None if none leaves
+    /// then.
     fn release(&mut self) -> Option<Packet> {
         None
     }
@@ -203,7 +203,7 @@ pub trait Stage: Send {
 pub struct Pipeline {
     stages: Vec<Box<dyn Stage>>,
     begun: bool,
-    /// Left the link before the arrival taken last, and not handed out yet.
+    /// Packets that left the link before the last arrival and were not returned yet.
     left: VecDeque<Packet>,
 }
 
@@ -216,7 +216,8 @@ impl Pipeline {
         }
     }
 
-    /// Sets time 0 of what follows a clock, once: by default the first packet's arrival.
+    /// Sets time 0 of effects that follow a clock, once. By default it is the first packet's
+    /// arrival.
     pub fn begin(&mut self, epoch_ns: u64) {
         if !self.begun {
             self.begun = true;
@@ -224,9 +225,9 @@ impl Pipeline {
         }
     }
 
-    /// Takes a packet, after all that happens inside until its arrival; so what a stage decides
-    /// does not depend on when the caller asked. Returns a packet that left the link by then,
-    /// dropped or not; `release` gives the others.
+    /// Takes a packet, after everything that happens inside until its arrival. So a stage's
+    /// decisions do not depend on when the caller calls. Returns a packet that left the link by
+    /// then, dropped or not; `release` returns the others.
     pub fn take(&mut self, packet: Packet) -> Option<Packet> {
         self.begin(packet.arrival_ns);
         while let Some(left) = self.step(packet.arrival_ns) {
@@ -249,9 +250,9 @@ impl Pipeline {
         }
     }
 
-    /// No packet leaves the link before this time; None if there is none inside.
+    /// Time before which no packet leaves the link; None if there is none inside.
     ///
-    /// Moves between stages need no waking: what lies behind a stage is counted at its least.
+    /// It need not account for moves between stages: later stages count with their least time.
     pub fn next_ns(&self) -> Option<u64> {
         if let Some(packet) = self.left.front() {
             return Some(packet.at_ns);
@@ -279,7 +280,7 @@ impl Pipeline {
         counts
     }
 
-    /// Lets happen what happens by `now_ns`, until a packet leaves.
+    /// Simulates events up to `now_ns`, until a packet leaves.
     fn step(&mut self, now_ns: u64) -> Option<Packet> {
         loop {
             let (stage, due_ns) = self.next_stage()?;

@@ -1,21 +1,20 @@
-//! A line that comes by in chances to send, as Mahimahi's traces have it.
+//! A line with single opportunities to send, as in Mahimahi's traces.
 
 use super::time::NEVER_NS;
 
-/// What one opportunity carries.
+/// Bytes that one opportunity carries.
 pub const OPPORTUNITY_BYTES: u32 = 1500;
 
 /// A trace of opportunities, at each of which up to 1500 bytes leave at once. A packet leaves with
 /// the opportunity that takes its last byte: small packets share one, a large one takes several.
-/// What an opportunity has left serves only packets that wait at that instant, and is lost
-/// otherwise.
+/// The rest of an opportunity can carry only packets that wait at that instant.
 pub struct Opportunities {
     /// Times since the start of a lap, ascending, at most `lap_ns`.
     times_ns: Vec<u64>,
     lap_ns: u64,
     /// Time 0 of the first lap.
     epoch_ns: u64,
-    /// Lap and place of the next opportunity.
+    /// Lap and index of the next opportunity.
     next: (u64, usize),
     /// The opportunity that carried the last byte so far, and the bytes it has left.
     current_ns: u64,
@@ -77,7 +76,7 @@ impl Opportunities {
         };
     }
 
-    /// The first opportunity that was not taken yet and does not come before `at_ns`.
+    /// The first unused opportunity at or after `at_ns`.
     fn seek(&self, at_ns: u64) -> (u64, usize) {
         if at_ns <= self.time_ns(self.next) {
             return self.next;

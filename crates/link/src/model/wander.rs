@@ -10,7 +10,7 @@ use super::spread::{Spread, quantile};
 pub const LEAST_PERIODS: f64 = 8.0;
 
 /// The delay is a pure function of (seed, direction, time since the link's time 0), whatever is
-/// sent. Its distribution is exactly its [`Spread`] at every instant.
+/// sent. At every instant its distribution is exactly its [`Spread`].
 ///
 /// It follows a Gaussian process: independent normal draws `period_ns` apart, and between two of
 /// them cos x of the one and sin x of the other, x from 0 to pi / 2, so that the variance is 1
@@ -40,7 +40,7 @@ impl Wander {
         self.epoch_ns = epoch_ns;
     }
 
-    /// How far the delay is from its mean at that time.
+    /// Difference between the delay and its mean at that time, in ns.
     pub fn offset_ns(&mut self, at_ns: u64) -> f64 {
         let since_ns = at_ns.saturating_sub(self.epoch_ns);
         let (one, other) = self.draws(since_ns / self.period_ns);

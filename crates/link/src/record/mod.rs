@@ -1,7 +1,7 @@
-//! What became of every packet, written to a file while the link runs.
+//! Writes the fate of every packet to a file while the link runs.
 //!
-//! A separate thread writes; forwarding threads only put events into a bounded channel. What
-//! does not fit is counted and said in `stats`, never waited for.
+//! A separate thread writes; forwarding threads only put events into a bounded channel. Events that
+//! do not fit are counted in `stats`; a forwarding thread never waits.
 
 mod csv;
 pub mod event;

@@ -15,8 +15,8 @@ const OPT_COMMENT: u16 = 1;
 const IF_NAME: u16 = 2;
 const IF_TSRESOL: u16 = 9;
 
-/// One interface a direction. A packet's time is its arrival at the link; what became of it stands
-/// in its comment.
+/// A pcapng file with one interface per direction. A packet's time is its arrival at the link; its
+/// comment gives its fate.
 pub struct PcapNg;
 
 impl PcapNg {

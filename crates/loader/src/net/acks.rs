@@ -1,10 +1,11 @@
 //! How often Chromium acknowledges QUIC packets.
 //!
-//! quinn and Chromium acknowledge every second packet. After the first hundred Chromium goes over to
-//! every tenth, and to a quarter of the least round trip as the longest delay (quiche,
-//! `QuicReceivedPacketManager`). That decides how a server's window opens and how soon it learns of
-//! losses. quinn changes its ways only on its peer's wish, an ACK_FREQUENCY frame
-//! (draft-ietf-quic-ack-frequency): this puts one before the frames of the packet that it is due with.
+//! quinn and Chromium acknowledge every second packet. After the first hundred Chromium goes over
+//! to every tenth, and to a quarter of the least round trip as the longest delay (quiche,
+//! `QuicReceivedPacketManager`). This affects how fast a server's window opens and how soon it
+//! learns of losses. quinn only changes its behaviour if its peer asks, by an ACK_FREQUENCY frame
+//! (draft-ietf-quic-ack-frequency). So this module inserts such a frame before the frames of a
+//! received packet.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -73,7 +73,7 @@ pub struct Network {
     shared: Shared,
     hosts: BTreeMap<String, input::Place>,
     fast_open: bool,
-    /// Settings of TLS without h2 and with it.
+    /// TLS settings without h2, and with it.
     tcp: [rustls::ClientConfig; 2],
     verifier: Arc<Verifier>,
     quic: quic::Client,
@@ -111,7 +111,7 @@ impl Network {
         })
     }
 
-    /// Everything there is to say about the connections; closes them.
+    /// Closes the connections; returns everything that was recorded of them.
     pub fn close(self) -> Vec<Connection> {
         let ids: Vec<ConnectionId> = self.lines.keys().copied().collect();
         for id in ids {
@@ -200,7 +200,7 @@ impl Transport for Network {
 }
 
 impl Shared {
-    /// Closes the books of a connection that never opened, or is over.
+    /// Completes the record of a connection that never opened, or has ended.
     fn lost(&self, id: ConnectionId, line: &Line, failure: Option<Failure>) {
         {
             let mut line = line.borrow_mut();

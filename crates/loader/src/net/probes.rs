@@ -1,4 +1,4 @@
-//! A handshake whose packets are lost, as Chromium goes on with it.
+//! Makes quinn repeat lost packets of a handshake as Chromium does.
 //!
 //! When nothing answers, quinn sends two Initial packets at each timeout and Chromium one: the other
 //! follows once that is acknowledged, unless its ServerHello shows that the server has it all. In a
@@ -33,13 +33,13 @@ pub(super) const PROBE_PAYLOAD: u16 = 1200;
 /// Datagrams sent within that time belong together, and to an answer that came within it.
 const TOGETHER: Duration = Duration::from_millis(5);
 
-/// A socket of one connection whose handshake is sent as Chromium sends it.
+/// A socket for one connection, which sends handshake packets as Chromium does.
 pub(super) struct HandshakeSocket {
     inner: Arc<dyn AsyncUdpSocket>,
     handshake: Arc<Handshake>,
 }
 
-/// What has gone and come so far.
+/// The datagrams of the handshake so far.
 pub(super) struct Handshake {
     began: Instant,
     state: Mutex<State>,
@@ -94,7 +94,7 @@ impl Handshake {
         }
     }
 
-    /// Whether this one goes out now.
+    /// Whether this datagram is sent now.
     fn passes(&self, destination: SocketAddr, contents: &[u8]) -> bool {
         let now = Instant::now();
         let mut state = self.state();

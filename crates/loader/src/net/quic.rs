@@ -27,7 +27,7 @@ use crate::report::EarlyData;
 
 pub(super) const NO_ERROR: VarInt = VarInt::from_u32(0x100); // H3_NO_ERROR, RFC 9114 section 8.1
 
-/// Chromium's numbers (net/quic/quic_context.h, quic_session_pool.cc; quiche's quic_constants.h).
+/// Chromium's values (net/quic/quic_context.h, quic_session_pool.cc; quiche's quic_constants.h).
 const CONNECTION_WINDOW: u32 = 15 * 1024 * 1024;
 const STREAM_WINDOW: u32 = 6 * 1024 * 1024;
 const IDLE: Duration = Duration::from_secs(30);
@@ -68,7 +68,7 @@ pub struct Client {
     config: ClientConfig,
     verifier: Arc<Verifier>,
     early_data: bool,
-    /// Hosts that rejected it in this load: they get no more of it.
+    /// Hosts that rejected 0-RTT in this load; they get no more of it.
     rejected: Rc<RefCell<BTreeSet<String>>>,
     seed: u64,
     endpoints: Rc<Cell<u64>>,

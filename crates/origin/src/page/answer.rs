@@ -19,11 +19,11 @@ pub enum Match {
     Exact,
     /// The recording has this method, host and path with another query; the nearest answers.
     Query,
-    /// Not recorded, and not the page's doing: a CORS preflight, answered with consent.
+    /// Not recorded: a CORS preflight, which browsers send by themselves. It is granted.
     Preflight,
     /// Not recorded: 404.
     Miss,
-    /// Not looked for, because the connection leads to another server: 421.
+    /// Not searched, because the connection leads to another server: 421.
     Misdirected,
 }
 
@@ -37,9 +37,9 @@ pub struct Answer {
     /// Digest of the whole recorded body without content encoding; empty if nothing recorded
     /// answers.
     pub digest: String,
-    /// How long nothing is said at all.
+    /// How long nothing is sent at all.
     pub hold: Duration,
-    /// `link` values of the answer with status 103 that goes ahead of it (RFC 8297).
+    /// `link` values of the answer with status 103 that is sent first (RFC 8297).
     pub hints: Vec<HeaderValue>,
     /// How long to wait before answering, as the recorded server did.
     pub think: Duration,
@@ -48,7 +48,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// One without a body, that nothing recorded gave.
+    /// An answer without a body and without a recording.
     pub(crate) fn empty(status: StatusCode, matched: Match) -> Self {
         Self {
             status,
@@ -63,13 +63,13 @@ impl Answer {
         }
     }
 
-    /// Leaves the answer open behind its body, without a length.
+    /// Keeps the answer open after its body, and removes its length.
     pub(crate) fn keeps_open(&mut self) {
         self.headers.remove(header::CONTENT_LENGTH);
         self.open = true;
     }
 
-    /// The answer that goes ahead of this one, if there is any.
+    /// The answer that is sent before this one, if there is one.
     pub(crate) fn ahead(&self) -> Option<Response<()>> {
         let links = self.hints.iter().map(|link| (header::LINK, link.clone()));
         let mut ahead = Response::new(());
@@ -193,7 +193,7 @@ fn unchanged(request: &HeaderMap, answer: &HeaderMap) -> bool {
 }
 
 /// Moves the recorded dates to today. An answer that was fresh when recorded is fresh again, and a
-/// stale one stale: with the old dates every cache would hold all of it for years out of date.
+/// stale one is stale. With the old dates every cached answer would be years out of date.
 fn refresh(headers: &mut HeaderMap, clock: Clock) {
     let Some(recorded) = date(headers, &header::DATE) else {
         return;

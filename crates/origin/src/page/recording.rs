@@ -44,7 +44,7 @@ pub struct Recording {
     pub url: String,
     pub entries: Vec<Entry>,
     pub sockets: Vec<RecordedSocket>,
-    /// Every answer takes as long as it did when recorded, not only a long poll's.
+    /// Whether every answer takes as long as it did when recorded, and not only a long poll's.
     pub thinks: bool,
 }
 
@@ -113,7 +113,7 @@ impl Recording {
         })
     }
 
-    /// Where it is asked for besides the schemes' own ports, and whether by TLS.
+    /// Additional ports of the recording, and whether they are used by TLS.
     pub(crate) fn ports(&self) -> BTreeMap<u16, BTreeSet<bool>> {
         let entries = self.entries.iter().map(|e| (e.secure, &e.authority));
         let sockets = self.sockets.iter().map(|s| (s.secure, &s.authority));
@@ -224,8 +224,8 @@ fn member(archive: &mut ZipArchive<BufReader<File>>, name: &str) -> Result<Vec<u
     Ok(bytes)
 }
 
-/// Pseudo-headers and connection headers fall away; a value with line breaks is how browsers' HAR
-/// exports join repeated headers, and comes apart again.
+/// Removes pseudo-headers and connection headers. A value with line breaks is split, because
+/// browsers' HAR exports join repeated headers that way.
 fn header_map(recorded: Vec<har::Header>) -> Result<HeaderMap> {
     let mut headers = HeaderMap::with_capacity(recorded.len());
     for (index, har::Header { name, value }) in recorded.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Which recorded answer a request gets: the one content path of all protocols.
+//! Finds the recorded answer to a request, for all protocols.
 
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
@@ -118,7 +118,8 @@ impl Replay {
         })
     }
 
-    /// Several entries of one method and URL come in recorded order, the last again for good.
+    /// Finds an entry. Several entries of one method and URL are used in recorded order, and then
+    /// the last one again.
     fn find(
         &mut self,
         request: &request::Parts,
@@ -152,7 +153,7 @@ impl Replay {
 struct Found<'a> {
     entry: &'a Entry,
     matched: Match,
-    /// The recording has no later answer to this request.
+    /// Whether the recording has no later answer to this request.
     last: bool,
 }
 
@@ -187,9 +188,9 @@ fn suiting(entries: &[Entry], indices: &[usize], request: &request::Parts) -> Ve
     }
 }
 
-/// The variant of this query, else the one that has most parameters in common with it, then the one
-/// that shares the longest beginning (the rule of Mahimahi's replay server), then the first recorded.
-/// A GET answers HEAD as well.
+/// The variant with this query, else the one that has most parameters in common with it, then the
+/// one with the longest common prefix (the rule of Mahimahi's replay server), then the first
+/// recorded. A GET answers HEAD as well.
 fn pick<'a>(
     variants: &'a mut [Variant],
     method: &Method,

@@ -15,7 +15,7 @@ const TEXT: u8 = 1;
 const BINARY: u8 = 2;
 const PING: u8 = 9;
 
-/// One recorded WebSocket: what its server said.
+/// One recorded WebSocket, with its server's frames.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedSocket {
     /// False for ws://.
@@ -30,7 +30,7 @@ pub struct RecordedSocket {
     pub frames: Vec<Frame>,
 }
 
-/// What the server sent, and when after the opening.
+/// A frame that the server sent, and its time since the opening.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frame {
     pub at: Duration,
@@ -72,7 +72,8 @@ impl RecordedSocket {
 }
 
 impl Frame {
-    /// None of what ends or answers something: the origin does that by itself.
+    /// A recorded frame. None for frames that end or answer something, which the origin sends by
+    /// itself.
     fn new(said: har::Message, opened_s: f64) -> Result<Option<Self>> {
         let bytes = || {
             BASE64_STANDARD
@@ -110,8 +111,8 @@ impl Sockets {
         self.opened.fill(false);
     }
 
-    /// The next one of this URL, in recorded order; then of this URL without its query; the last
-    /// again for good. None if the recording has none.
+    /// The next socket of this URL, in recorded order; else of this URL without its query; then the
+    /// last one again. None if the recording has none.
     pub fn open(&mut self, secure: bool, authority: &str, target: &str) -> Option<RecordedSocket> {
         let path = |target: &str| target.split('?').next().map(str::to_owned);
         let here = |s: &RecordedSocket| s.secure == secure && s.authority == authority;

@@ -1,7 +1,7 @@
 //! Answers that a page keeps waiting for: server-sent events and long polls.
 //!
-//! A recording ends, and such an answer need not have. If the replay ended it, or gave it at once, the
-//! page would ask again and again.
+//! Such an answer may have continued after the recording's end. If the replay ended it, or sent it
+//! at once, the page would request it again and again.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ pub(crate) fn is_events(request: &request::Parts, answer: &Answer) -> bool {
         && says(&answer.headers, CONTENT_TYPE)
 }
 
-/// Whether a script asks for what its server took so long for.
+/// Whether a script's request waits for news from its server, which took that long to answer.
 pub(crate) fn is_poll(think: Duration, request: &request::Parts) -> bool {
     let destination = request.headers.get(DESTINATION);
     think >= POLL && destination.is_some_and(|destination| destination == "empty")

@@ -1,7 +1,7 @@
 //! BBR version 1, from draft-cardwell-iccrg-bbr-congestion-control-00; section numbers are its own.
 //!
-//! Pure: time is an argument, so that a test can run it over a simulated path. Where the draft
-//! leaves a choice open it does what Linux documents: 1 % below the estimated bandwidth, so that
+//! It is pure: time is an argument, so that a test can run it over a simulated path. Where the
+//! draft leaves a choice open it follows Linux: it sends 1 % below the estimated bandwidth, so that
 //! queues drain. Linux' detection of policers and its allowance for aggregated acknowledgements are
 //! left out; the link has neither.
 
@@ -55,7 +55,7 @@ impl Bandwidth {
     }
 }
 
-/// Loss recovery (4.2.3.4): for one round what leaves is what arrived.
+/// Loss recovery (4.2.3.4): for one round, as much is sent as arrived.
 #[derive(Debug, Clone, Copy)]
 struct Recovery {
     since: Instant,

@@ -1,10 +1,10 @@
-//! What decides when a QUIC connection may send: a congestion controller, and a clock that paces.
+//! Decides when a QUIC connection may send: a congestion controller, and a clock that paces.
 //!
 //! quinn paces every controller by its window, at 1.25 windows a round trip and in bursts of ten
-//! packets. A BBR that cannot set its own rate is no BBR, and the kernel paces CUBIC differently. So
-//! `Steered` reports a window so large to quinn that its pacer does nothing (it does for windows
-//! above 4 GiB) until the real window is full, and the connection's `Flow` says when each packet
-//! may leave; `PacedSocket` holds it back until then.
+//! packets. But BBR must set its own rate, and the kernel paces CUBIC differently. So until the
+//! real window is full, `Steered` reports to quinn a window above 4 GiB, for which quinn's pacer
+//! does nothing. The connection's `Flow` says when each packet may be sent, and `PacedSocket` holds
+//! it back until then.
 
 use std::any::Any;
 use std::hash::{BuildHasher, RandomState};
@@ -27,7 +27,7 @@ const UNPACED: u64 = 1 << 40;
 const SLOW_START_GAIN: f64 = 2.0;
 const AVOIDANCE_GAIN: f64 = 1.2;
 
-/// How a connection is to send.
+/// How a connection should send.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sending {
     pub congestion: Congestion,
@@ -115,7 +115,8 @@ struct Steered {
     flow: Arc<Flow>,
 }
 
-/// The round trip to pace by: quinn's smoothed one, less what packets waited for the clock.
+/// The round trip used for pacing: quinn's smoothed one minus the time that packets waited for the
+/// clock.
 #[derive(Debug, Clone, Copy)]
 struct RoundTrip {
     rtt: Duration,

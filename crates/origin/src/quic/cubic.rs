@@ -50,7 +50,7 @@ impl Cubic {
         window * BETA
     }
 
-    /// Everything was lost for so long that slow start begins anew (4.8).
+    /// Resets the state: everything was lost for so long that slow start begins again (4.8).
     pub fn reset(&mut self) {
         *self = Self::default();
     }

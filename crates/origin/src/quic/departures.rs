@@ -1,7 +1,7 @@
-//! When packets really left.
+//! Records when packets were really sent.
 //!
-//! quinn stamps a packet when it makes it, and the pacing clock may hold it back after that. Round trips
-//! that began at the stamp would contain the pause, and look like those of a queue.
+//! quinn timestamps a packet when it makes it, and the pacing clock may hold it back after that. A
+//! round trip from this timestamp would include the pause and look like queueing.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

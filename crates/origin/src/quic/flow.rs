@@ -1,4 +1,4 @@
-//! One connection's sending, as its controller, its socket and the log share it.
+//! The state of one connection's sending, which its controller, its socket and the log share.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -39,7 +39,7 @@ struct State {
     granted: bool,
 }
 
-/// What the controller does now. Bytes and bytes per second.
+/// The controller's current state. Bytes and bytes per second.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View {
     pub congestion: Congestion,
@@ -101,7 +101,8 @@ impl Flow {
         unpoisoned(&self.0).sent
     }
 
-    /// Lets one packet leave although the window is full, as RFC 9002 section 7.5 lets a probe.
+    /// Lets one packet leave although the window is full, as RFC 9002 section 7.5 allows for a
+    /// probe.
     pub fn grant(&self) {
         let mut state = unpoisoned(&self.0);
         state.granted = state.full;

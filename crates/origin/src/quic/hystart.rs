@@ -1,8 +1,8 @@
-//! When slow start ends without a loss: as Linux's CUBIC does it, or by RFC 9406.
+//! Ends slow start without a loss: as Linux's CUBIC does, or by RFC 9406.
 //!
 //! Both were made for TCP, whose receivers acknowledge every second packet. Chromium acknowledges
-//! every tenth of a long QUIC answer, so each acknowledgement stands for as many as TCP would have
-//! got: otherwise a queue would be found a round trip later.
+//! every tenth packet of a long QUIC answer. So each acknowledgement counts as the number that TCP
+//! would have got; otherwise a queue would be found one round trip later.
 //!
 //! Pure: time is an argument. A round lasts until a packet is acknowledged that was sent after the
 //! round began.

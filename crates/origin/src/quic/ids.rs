@@ -1,14 +1,14 @@
-//! What quinn has no settings for is done to its packets where they are encrypted.
+//! Changes quinn's packets before they are encrypted, because quinn lacks settings for that.
 //!
-//! No connection ids to spare: quinn gives a client another connection id in a NEW_CONNECTION_ID
-//! frame and sends the frame again until it is acknowledged. Chromium does not acknowledge a packet
-//! that has only such a frame a second time (quiche's `QuicConnection::OnNewConnectionIdFrame`).
-//! quinn's probes carry the oldest data first: so once the frame's acknowledgement was lost they
-//! carry nothing else, later and later, and a lost answer behind it does not leave for minutes. No
-//! client moves to another address here, so the frame becomes a PING, which is acknowledged, and
-//! padding.
+//! It removes spare connection ids. quinn gives a client another connection id in a
+//! NEW_CONNECTION_ID frame, and repeats the frame until it is acknowledged. Chromium does not
+//! acknowledge a packet that has only such a frame a second time (quiche's
+//! `QuicConnection::OnNewConnectionIdFrame`). quinn's probes carry the oldest data first. So if the
+//! frame's acknowledgement is lost, probes carry only this frame, at growing intervals, and a lost
+//! answer behind it is not repeated for minutes. No client changes its address here, so the frame
+//! is replaced by a PING, which is acknowledged, and padding.
 //!
-//! quinn's controllers do not tell apart packets that only acknowledge; this module does.
+//! This module also detects packets that only acknowledge, which quinn's controllers do not.
 
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
 //! The order of a connection's answers, as the numbers by which quinn sends them.
 //!
-//! quinn sorts a stream when its data begins to wait, and again after each packet of it. So an answer
-//! cannot be raised while it waits, but others can be sent back behind it, after one more packet each.
+//! quinn sorts a stream when its data begins to wait, and again after each of its packets. So the
+//! rank of a waiting answer cannot be raised, but others can be moved behind it, after one more
+//! packet each.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -54,7 +55,7 @@ impl Order {
         }
     }
 
-    /// The client changed its mind about the `nth` request.
+    /// Handles the client's new priority of the `nth` request.
     pub fn update(&self, nth: u64, asked: Priority) -> Result<(), TooMany> {
         if self.requests.update(nth, asked)? {
             let answers = &mut *unpoisoned(&self.answers);
@@ -85,7 +86,8 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Waits until the client has the answer: as long as quinn has any of it, it may have to move.
+    /// Waits until the client has the answer. Until then quinn has parts of it that may have to
+    /// move.
     pub async fn left(self) {
         let sender = {
             let answers = unpoisoned(&self.order.answers);

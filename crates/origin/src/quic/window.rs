@@ -1,8 +1,8 @@
 //! Congestion control by a window alone: CUBIC and Reno, as Linux's TCP runs them.
 //!
-//! Slow start, recovery and what counts as a full window are the kernel's, so that a race of TCP
-//! against QUIC is not one of two senders. What stays QUIC's: windows count bytes (RFC 9002 section
-//! 7), and losses are found by RFC 9002 section 6.
+//! Slow start, recovery and the definition of a full window follow the kernel, so that a race of
+//! TCP against QUIC does not compare two senders. As in QUIC, windows count bytes (RFC 9002 section
+//! 7), and losses are detected by RFC 9002 section 6.
 //!
 //! Pure: time is an argument.
 
@@ -111,7 +111,7 @@ impl Window {
         }
     }
 
-    /// What runs, not what was asked for.
+    /// The congestion control that runs, which may differ from the requested one.
     pub fn congestion(&self) -> Congestion {
         match self.law {
             Law::Cubic(_) => Congestion::Cubic,

@@ -1,5 +1,5 @@
-//! A stream that can be made to wait for more before it passes on what is written, so that several
-//! frames share a TLS record.
+//! A stream that can hold back written bytes until more follow, so that several frames share a TLS
+//! record.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// While it is in, nothing passes and a flush does nothing. Clones share it.
+/// While this is set, nothing passes and a flush does nothing. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct Cork(Arc<AtomicBool>);
 

@@ -1,8 +1,8 @@
 //! HTTP/2, by h2 and with the scheduler that h2 lacks.
 //!
 //! h2 sends frames in the order in which it gets them. So it gets one TLS record at a time, and
-//! none before the kernel has taken all of the previous record. The choice of the next frame falls
-//! as late as TLS and TCP allow, among the answers that have bytes and whose client takes them.
+//! only after the kernel has taken all of the previous record. So the next frame is chosen as late
+//! as TLS and TCP allow, among the answers that have bytes and that flow control allows.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -137,7 +137,7 @@ impl Serving {
         }
     }
 
-    /// Moves answers whose client changed its mind. True if the connection has to end for that.
+    /// Moves answers whose priority the client changed. True if the connection must end for that.
     fn reprioritise(&mut self) -> bool {
         let Some(news) = self.updates.as_ref().map(Updates::news) else {
             return false;

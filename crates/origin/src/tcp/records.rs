@@ -1,8 +1,8 @@
-//! How large the TLS records are in which answers leave over TCP, and how large they really were.
+//! Chooses the size of the TLS records of answers over TCP, and measures their real sizes.
 //!
-//! A client can read nothing of a record before all of it is there. A record of 16 KB does not fit
-//! the first flight of ten packets, so it costs a round trip; small records avoid that and cost 22
-//! bytes each.
+//! A client can read nothing of a record before all of it has arrived. A record of 16 KB does not
+//! fit the first flight of ten packets, so it costs a round trip. Small records avoid that, and
+//! cost 22 bytes each.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -76,7 +76,7 @@ impl<'de> Deserialize<'de> for Records {
     }
 }
 
-/// Says how large each record of a connection is to be.
+/// Chooses the size of each record of a connection.
 pub(crate) struct Sizer {
     policy: Records,
     sent: u32,

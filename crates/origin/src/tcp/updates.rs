@@ -15,7 +15,7 @@ const STREAM_ID: usize = 4;
 /// The h2 library ends a connection with a longer frame (RFC 9113 section 4.2).
 const LONGEST: usize = 1 << 14;
 
-/// What the updates of a connection did, until it is asked. Clones share it.
+/// The effects of a connection's updates since the last call. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Updates {
     pub requests: Requests,
@@ -24,7 +24,7 @@ pub(crate) struct Updates {
 
 #[derive(Default)]
 pub(crate) struct News {
-    /// Open requests whose client said something else of them.
+    /// Open requests whose priority the client changed.
     pub changed: Vec<u64>,
     /// The client broke the rules, and the connection ends.
     pub broken: Option<Reason>,

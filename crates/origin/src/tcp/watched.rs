@@ -1,4 +1,4 @@
-//! Reads offers, and updates of priorities, off the frames of an h2 connection that pass.
+//! Reads offers, and updates of priorities, from the passing frames of an h2 connection.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;

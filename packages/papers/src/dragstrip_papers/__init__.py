@@ -1,4 +1,4 @@
-"""A research campaign by dragstrip: papers, their claims, and what our loads say of them.
+"""A research campaign with dragstrip: papers, their claims, and our answers to them.
 
 The command `dragstrip reproduce` comes from here; see docs/decisions/0077-two-packages.md.
 """

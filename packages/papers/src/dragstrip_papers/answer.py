@@ -18,17 +18,19 @@ Verdict = Literal[
 ]
 
 ALPHA = 0.025
-"""One-sided level: a part alone is decided exactly if its 95 % interval lies on one side."""
+"""One-sided level. A single part is decided exactly if its 95 % interval lies on one side."""
 WRONG = 0.05
 SHORT = 1.3
 """See `dragstrip.stats.order_interval.SHORT`."""
 _TOGETHER = ALPHA / (WRONG / SHORT)
-"""Level of parts together, which may be wrong with `WRONG` even if each has only five blocks."""
+"""Level for several parts together, whose answer may be wrong with probability `WRONG` even if each
+part has only five blocks."""
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """`holds`, `alike` and `fails` are the probabilities of loads like ours if the claim did not
-    hold, if the difference reached the margin, if the claim held: one at `ALPHA` or below decides.
+    """The answer to a claim. `holds`, `alike` and `fails` are p values: the probabilities of such
+    loads if the claim did not hold, if the difference reached the margin, and if the claim held.
+    One of them at or below `ALPHA` decides.
     """
 
     verdict: Verdict
@@ -39,11 +41,11 @@ class Answer(Struct, frozen=True, kw_only=True):
     alike: float = 1.0
     fails: float = 1.0
     floor: float = 0.0
-    """The least that these probabilities can be with this number of blocks."""
+    """Least value that these probabilities can have with this number of blocks."""
 
 
 class Band(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a claim allows, tolerance included."""
+    """The range of numbers that a claim allows, including the tolerance."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -52,7 +54,7 @@ class Band(Struct, frozen=True, forbid_unknown_fields=True):
 def settle(
     found: Estimate, band: Band, *, same: Band | None = None, unit: str = "", why: str = ""
 ) -> Answer:
-    """Hold an estimate against a band; `same` is what would count as no difference at all."""
+    """Compare an estimate with a band. `same` is the band that counts as no difference."""
     above = found.p_above(band.low) if band.low > -math.inf else 0.0
     below = found.p_below(band.high) if band.high < math.inf else 0.0
     holds = max(above, below)
@@ -84,7 +86,8 @@ def _why(found: Estimate, band: Band) -> str:
 
 
 def judged(answer: Answer) -> Answer:
-    """The verdict that the probabilities give; the reason stays only where none is given."""
+    """The answer with the verdict that its probabilities imply. A reason is kept only if there is
+    no verdict."""
     verdicts: tuple[tuple[Verdict, float], ...] = (
         ("reproduced", answer.holds),
         ("equivalent", answer.alike),
@@ -146,9 +149,9 @@ def any_of(answers: Sequence[Answer]) -> Answer:
 
 
 def _of_some(rising: Sequence[float], parts: Sequence[Answer]) -> float:
-    """p of "none of these is so": the r-th least times their number over r holds however they
-    depend on each other. r is the least at which the blocks that r parts have can decide at all;
-    with many blocks it is 1.
+    """p of the hypothesis that no part is so: the r-th smallest p, times the number of parts,
+    divided by r. It is valid for any dependence between parts. r is the smallest number at which r
+    parts have enough blocks to decide; with many blocks it is 1.
 
     Source: Ruger, "Das maximale Signifikanzniveau des Tests: Lehne H0 ab, wenn k unter n gegebenen
     Tests zur Ablehnung fuhren", Metrika 25 (1978), 171-178.

@@ -1,8 +1,8 @@
 """Cells as a predicate sees them: the loads of some stacks, one value a round.
 
 A round is one block on every cell (`dragstrip.model.study.Study.blocks`), so the rounds of a study
-are repetitions of the whole of it. What a claim says of several cells together is computed round by
-round: the rounds are what an interval counts.
+are repetitions of the whole of it. A claim about several cells together is computed for each round,
+and intervals are over rounds.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ Where = dict[str, Value]
 """The value that a field of a cell must have, or a list of such values; text may hold ``*``."""
 Statistic = Literal["mean", "median"]
 Over = Literal["pages", "blocks"]
-"""What a claim would hold for other ones of: pages of a corpus, or only loads of the very cells."""
+"""The population of a claim: other pages of a corpus, or only other loads of the same cells."""
 
 
 class Cell(Struct, frozen=True, kw_only=True):
@@ -35,7 +35,7 @@ class Cell(Struct, frozen=True, kw_only=True):
     times: Mapping[str, Values]
     """Values by stack, one per round, all stacks in the same rounds."""
     censored: int = 0
-    """How many of these are loads that never ended."""
+    """Number of these loads that never ended."""
 
     @property
     def blocks(self) -> int:

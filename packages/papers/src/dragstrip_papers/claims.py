@@ -29,7 +29,7 @@ from dragstrip_papers.predicates import AnyPredicate, stacks_of
 from dragstrip_papers.sources import Source
 
 KEYS = ("biswal2016", "megyesi2016", "cook2017", "wolsing2019", "ranjan2019")
-"""The five whose testbeds this one is."""
+"""Keys of the five papers whose testbeds dragstrip provides."""
 KNOWN = (*KEYS, "literature")
 """Keys of the papers, and of what others published later, as one paper of many sources."""
 Tier = Literal["must", "should", "historic", "setup", "cited", "refuted"]
@@ -45,14 +45,14 @@ class Paper(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     authors: str
     venue: str
     stands_for: dict[str, str]
-    """What the paper ran, by the name of our stack that stands for it. Every output calls such a
-    stack a surrogate."""
+    """The paper's stack, by the name of our stack that stands for it. Every output calls our stack
+    a surrogate."""
     native: dict[str, str] = {}
-    """Surrogate to the stack that speaks what the paper's did, of its generation of browsers."""
+    """Stack with the paper's own protocol, in a browser of its time, by surrogate."""
     metrics: list[str] = []
     """The default metric of claims, and other metrics to show."""
     choices: list[str] = []
-    """What the paper leaves open, and what we chose."""
+    """Choices that the paper leaves open, and how we made them."""
     real_time: list[str] = []
     """Studies that virtual time cannot answer, because computing takes none there."""
 
@@ -60,7 +60,7 @@ class Paper(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Claim(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     id: str
     source: str = ""
-    """Which of the paper's sources, if it has any."""
+    """Key of the paper's source that states the claim, if it has several sources."""
     section: str
     tier: Tier
     says: str
@@ -71,12 +71,13 @@ class Claim(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     note: str = ""
     predicate: AnyPredicate | None = None
     untestable: str = ""
-    """Why there is no predicate."""
+    """Why the claim has no predicate."""
     setup: str = ""
     """Why it holds by construction: then it says something about our pages, nothing about the
     paper."""
     restates: str = ""
-    """The claim whose number this is in another unit: it is answered, and not counted again."""
+    """The claim that gives this number in another unit. A claim that restates is answered, but not
+    counted."""
 
     def __post_init__(self) -> None:
         if (self.predicate is None) != bool(self.untestable):
@@ -107,7 +108,7 @@ class Published(Struct, frozen=True, kw_only=True):
     sources: tuple[Source, ...] = ()
     """Where its claims come from, if not from one publication."""
     cast: dict[str, str] = {}
-    """What plays the part of each surrogate; empty where they play themselves."""
+    """Stack that plays the part of each surrogate; empty if surrogates play their own parts."""
 
     def native(self) -> "Published":
         """The paper with stacks of its own time. Raises `InputError` if there are none."""

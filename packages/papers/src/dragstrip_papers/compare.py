@@ -168,11 +168,11 @@ class MonotoneIn(Predicate, kw_only=True, frozen=True):
     """b / a rises or falls with a factor: the mean of Spearman's rho over strata, in the typical
     round.
 
-    Cells of a stratum share all other factors, so that a factorial design's other effects do not
-    hide this one. The cells are the claim's own, so what could have come out otherwise are their
-    loads: rounds are what the interval counts. Strata are not: those that differ in one factor
-    alone share what their pages have to themselves, and do not err apart. The noise of single loads
-    weakens a correlation and never turns it.
+    Cells of a stratum share all other factors, so that other effects of a factorial design do not
+    hide this one. The claim is about these very cells, so only their loads are random, and the
+    interval is over rounds. It is not over strata: strata that differ in one factor share the
+    peculiarities of their pages, so their errors are not independent. The noise of single loads
+    weakens a correlation but never reverses it.
     """
 
     a: str
@@ -218,7 +218,7 @@ class Correlation(Predicate, kw_only=True, frozen=True):
     """The pages' b / a on one network correlate with those on another: Spearman's rho over
     pages.
 
-    With several others one is enough, as the claim names any.
+    With several other networks, one is enough.
     """
 
     a: str
@@ -266,8 +266,8 @@ class SameRanking(Predicate, kw_only=True, frozen=True):
 
     def _pair(self, a: str, b: str, sides: Sequence[list[Cell]]) -> Answer:
         """Whether the two stacks keep their order. It holds if b is not behind on both sides, or
-        not ahead on both; it fails if b is behind on one side and ahead on the other. Either is one
-        of two ways."""
+        not ahead on both; it fails if b is behind on one side and ahead on the other. Each of these
+        has two ways to happen, so p is doubled."""
         one, other = (ratio_of(side, a, b, self.statistic) for side in sides)
         low, high = 1 / (1 + self.same), 1 + self.same
         ahead = max(r.p_below(high) for r in (one, other))

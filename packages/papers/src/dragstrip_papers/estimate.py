@@ -1,7 +1,8 @@
-"""What our loads say about a number: an interval, and how surely it lies on one side of another.
+"""Estimates of a number from our loads: an interval, and p values for which side of another number
+it lies on.
 
-`p_above(x)` is the probability of loads like ours if the number were at most x: small if it is
-shown to lie above. The interval at a level ends where that is half of what the level leaves.
+`p_above(x)` is the probability of such loads if the number were at most x; it is small if the
+number is shown to be above x. An interval at a level ends where p is half of 1 - level.
 """
 
 import math
@@ -29,12 +30,12 @@ class Estimate(Protocol):
     def value(self) -> float: ...
     @property
     def own(self) -> float | None:
-        """The paper's own statistic of our loads, if it is another number. It has no interval that
-        holds its level, but it must show the same."""
+        """The paper's own statistic of our loads, if it is another number. It has no interval, but
+        it must show the same."""
 
     @property
     def floor(self) -> float:
-        """Least p that is possible, whatever the loads."""
+        """Least possible p, whatever the loads."""
 
     def interval(self) -> tuple[float, float] | None:
         """Interval at 95 %; None with too few blocks or pages."""
@@ -52,7 +53,7 @@ class Mean(Struct, frozen=True):
     freedom: float = math.inf
     low: float = -math.inf
     high: float = math.inf
-    """What the number cannot exceed."""
+    """Upper limit that the number cannot exceed."""
 
     @property
     def own(self) -> float | None:
@@ -93,7 +94,7 @@ class Typical(Struct, frozen=True, dict=True):
     mean: Mean | None = None
     """The paper's own statistic of the same loads, in the same unit."""
     ratio: bool = False
-    """The units are logarithms, and e to their power is meant."""
+    """Whether values are logarithms of ratios."""
 
     @cached_property
     def ordered(self) -> list[float]:
@@ -138,9 +139,9 @@ class Typical(Struct, frozen=True, dict=True):
 class Greatest(Struct, frozen=True, dict=True):
     """The greatest of several numbers, each estimated by itself.
 
-    It is below a point if all are shown to be. It is above if one is, allowed for how many were
-    asked, or if more are than chance explains (see `several`). The greatest estimate is no
-    estimate of the greatest: it is biased upwards, and only shown.
+    It is below a point if all numbers are shown to be below. It is above if one is shown to be,
+    corrected for their number, or if more are than chance explains (see `several`). The greatest of
+    the estimates is biased upwards, so it is shown but decides nothing.
     """
 
     parts: Sequence[Estimate]

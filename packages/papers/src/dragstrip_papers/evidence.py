@@ -44,7 +44,7 @@ METRICS = (
 """Columns as in `visits.parquet`, those of the picture with ``visual_`` in front, and others of the
 papers: see docs/reference/metrics.md."""
 _NEED_ALL = tuple(name for name in METRICS if name.removeprefix("visual_") not in EARLY)
-"""What only a load that ended has."""
+"""Metrics that only a load that ended has."""
 TEXTS = ("block", "page", "network", "connection", "stack")
 """Columns of text besides `study`, by which a claim can ask for all pages of one study."""
 FACTORS = ("rate_mbps", "rtt_ms", "loss", "objects", "object_bytes", "page_bytes", "hosts")

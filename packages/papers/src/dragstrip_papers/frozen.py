@@ -1,7 +1,7 @@
-"""Whether the rules that answer a paper's claims stood before the data.
+"""Checks whether the rules that answer a paper's claims were fixed before the data.
 
-A campaign keeps their version when it starts, and every page of answers says which rules answer and
-which stood then. See `dragstrip_papers.claims.Published.rules`.
+A campaign records their version when it starts. Every page of answers gives the version that
+answers and the version at the start. See `dragstrip_papers.claims.Published.rules`.
 """
 
 from collections.abc import Iterable, Mapping

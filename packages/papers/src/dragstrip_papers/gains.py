@@ -22,7 +22,8 @@ Scale = Literal["gain", "ms"]
 def difference_of(
     found: Sequence[Cell], a: str, ref: str, scale: Scale, statistic: Statistic, over: Over
 ) -> Typical:
-    """a less ref in ms, or as a share of ref: of the typical page, or in the typical round."""
+    """The difference a - ref in ms, or as a share of ref: of the typical page, or in the typical
+    round."""
 
     def centres(cell: Cell) -> float:
         one, other = cell.centre(a, statistic), cell.centre(ref, statistic)
@@ -110,9 +111,9 @@ class Term(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class MagnitudeOrder(Predicate, kw_only=True, frozen=True):
-    """Each term is a gain (negative) of greater size than the next, on the same pages.
+    """Each term is a gain (negative) of greater size than the next term's, on the same pages.
 
-    Page by page, a term must lie below the next one, and below the next one's opposite.
+    On each page, a term must be below the next one, and below the next one's opposite.
     """
 
     terms: list[Term]
@@ -148,7 +149,7 @@ LEAST_LOADS = 2
 
 
 class Allowed(Struct, frozen=True, forbid_unknown_fields=True):
-    """Pages, tolerance included."""
+    """Allowed numbers of pages, including the tolerance."""
 
     low: int = 0
     high: int = 10_000
@@ -222,8 +223,8 @@ def _counts(found: Sequence[Cell], a: str, ref: str) -> AnovaCounts:
 
 
 def _chances(found: Sequence[Cell], a: str, ref: str) -> Values:
-    """Chances that the test finds `a` faster, slower or neither, if the loads were made again: one
-    row per cell, all with the same number of loads."""
+    """Probabilities that the test finds `a` faster, slower or neither, if the loads were made
+    again: one row per cell, all with the same number of loads."""
     from scipy.special import stdtr, stdtrit
 
     x, y = (np.array([cell.times[s] for cell in found]) for s in (a, ref))

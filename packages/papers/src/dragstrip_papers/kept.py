@@ -1,7 +1,8 @@
-"""The loads that answers rest on, as one table: `loads.parquet` of a paper's folder.
+"""The table of loads behind the answers: `loads.parquet` in a paper's folder.
 
-It answers the paper's claims again without the capsules, which are a hundred times as large, or
-together with loads that another machine made. The file's metadata says how the loads were made.
+From this table the paper's claims can be answered again without the capsules, which are a hundred
+times as large, or together with loads from another machine. The file's metadata says how the loads
+were made.
 """
 
 import tempfile
@@ -55,7 +56,7 @@ _HEAD = "dragstrip"
 
 
 class _Head(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the file says beside the loads."""
+    """The file's metadata."""
 
     paper: str
     rules: int
@@ -67,7 +68,7 @@ class _Head(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Kept(Struct, frozen=True):
-    """What a file holds."""
+    """The content of a file."""
 
     file: Path
     evidence: Evidence

@@ -1,4 +1,4 @@
-"""Predicates on one stack: how it answers to a factor, and how long it takes at all."""
+"""Predicates on one stack: how it depends on a factor, and how long it takes in absolute terms."""
 
 from collections.abc import Sequence
 from math import inf
@@ -92,8 +92,8 @@ class Difference(Predicate, kw_only=True, frozen=True):
 class Absolute(Predicate, kw_only=True, frozen=True):
     """A stack's own time in ms, as the mean over cells.
 
-    Absolute times belong to a page. On stand-ins, whose sizes the paper does not give, they say
-    nothing about the paper's.
+    Absolute times belong to a page. Those of stand-ins, whose sizes the paper does not give, say
+    nothing about the paper's pages.
     """
 
     stack: str
@@ -199,7 +199,8 @@ def both_sides(
 def change(
     rule: Sensitivity | SensitivityOrder, stack: str, here: Sequence[Cell], there: Sequence[Cell]
 ) -> Typical:
-    """There against here, round by round: rounds of a study are repetitions of all its cells."""
+    """The ratio of `there` to `here`, round by round, because the rounds of a study are repetitions
+    of all its cells."""
     logs = rule.scale == "ratio"
     units, means = [], []
     for side in (here, there):

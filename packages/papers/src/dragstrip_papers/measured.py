@@ -1,4 +1,4 @@
-"""Loads cell by cell: what predicates read. Built once from a frame of loads, or made up."""
+"""Loads by cell, which predicates read. They are built once from a frame of loads, or made up."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -17,7 +17,7 @@ class Loads(Struct, frozen=True):
     """One stack's loads on a cell, in the order of their rounds."""
 
     rounds: NDArray[np.int64]
-    """Index of the block of each."""
+    """Index of each load's block."""
     values: Mapping[str, Values]
     """Values by metric, NaN where a load has none."""
     censored: NDArray[np.bool_]

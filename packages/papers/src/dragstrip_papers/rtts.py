@@ -16,8 +16,8 @@ from dragstrip_papers.shares import doubt
 class HandshakeRtts(Predicate, kw_only=True, frozen=True):
     """Round trips before the document's request leaves, on every page and network.
 
-    Not by the answer's first byte: a TLS record larger than the first flight delays that by another
-    round trip. Cells without delay are left out.
+    The answer's first byte is not used: a TLS record larger than the first flight delays it by
+    another round trip. Cells without delay are left out.
     """
 
     stack: str
@@ -72,8 +72,8 @@ class Tally(Struct, frozen=True, forbid_unknown_fields=True):
 class OneRttTable(Predicate, kw_only=True, frozen=True):
     """The whole table: rows within one round trip, rows above zero, and the greatest magnitude.
 
-    `cells` counts rows: pages x networks x metrics. What could have come out otherwise are rows
-    whose loads do not tell on which side they lie; the rows of one page's visits go together.
+    `cells` counts rows: pages x networks x metrics. Only rows whose loads do not show a side could
+    fall the other way; the rows of one page's visits do so together.
     """
 
     a: str

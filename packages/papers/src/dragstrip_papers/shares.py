@@ -23,8 +23,8 @@ LEAST_LOADS = 2
 class FasterShare(Predicate, kw_only=True, frozen=True):
     """Share of cells in which `a` is faster than every one of `than` (`stats.biswal_share`).
 
-    The cells are the claim's own, so what could have come out otherwise are those whose loads do
-    not tell the stacks apart. Cells that were not run could all fall either way.
+    The claim is about these very cells, so only those whose loads do not distinguish the stacks
+    could fall the other way. Cells that were not run could all fall either way.
     """
 
     a: str
@@ -186,7 +186,7 @@ def _chances(slow: Values, fast: Values, statistic: Statistic) -> Values:
 def doubt(chance: Chance) -> Chance:
     """Variance of an outcome that has about this chance.
 
-    An estimated chance p underrates p (1 - p) by a third where the truth is one half, and
-    overrates it where it is not.
+    With an estimated chance p, p (1 - p) is too small by a third if the true chance is one half,
+    and too large otherwise.
     """
     return 1.5 * chance * (1 - chance)

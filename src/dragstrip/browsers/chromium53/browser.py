@@ -1,8 +1,9 @@
-"""Chromium 53 (QtWebEngine 5.8) inside a testbed: h1, h2 and SPDY/3.1, as the server chooses.
+"""Chromium 53 (QtWebEngine 5.8) inside a testbed: it speaks h1, h2 or SPDY/3.1, whichever the
+server chooses.
 
 Every tab is a separate process with its own HOME: this browser has no contexts, and it remembers
-servers (TLS sessions, SPDY support, cache) per process. It has no rules for names either, so it
-runs in a mount namespace where /etc/hosts is the testbed's and the only source. The launcher
+servers (TLS sessions, SPDY support, cache) per process. It has no resolver rules either, so it runs
+in a mount namespace where it resolves names only by the testbed's /etc/hosts. The launcher
 (legacy/chromium53) switches SPDY/3.1 on.
 """
 
@@ -77,11 +78,11 @@ class Chromium53:
         return f"{agent}, in a window on a screen in memory, a fresh process for each visit"
 
     def cpu_s(self) -> dict[int, float]:
-        """CPU time of each of the browser's processes, by process id."""
+        """CPU seconds of each of the browser's processes, by process id."""
         return session_cpu_s(self._session)
 
     def proxies(self) -> tuple[str, ...]:
-        """Variables of its processes' environment that name a proxy."""
+        """Environment variables of the browser's processes that name a proxy."""
         return session_proxies(self._session)
 
     @contextlib.contextmanager
@@ -145,6 +146,9 @@ class Chromium53Tab:
     def load(self, url: str) -> Load:
         return load53.load(self.cdp, url, self.client)
 
+    def slowdown(self) -> float | None:
+        return None
+
     def forget_cache(self, announced: Iterable[str] = ()) -> None:
         """Does nothing: QtWebEngine answers clearBrowserCache without clearing. Loads bypass the
         cache instead."""
@@ -156,9 +160,11 @@ class Chromium53Tab:
 
 @contextlib.contextmanager
 def _x_server(place: BrowserPlace, client: Client) -> Iterator[str]:
-    """A screen in memory; yields its display. It listens on an abstract socket, which belongs to
-    the network namespace, and so meets no other. Nor may its keymap, which it compiles into a file
-    in /tmp that is named by the display."""
+    """Run an X server without a screen; yields its display.
+
+    The server listens on an abstract socket, which belongs to the network namespace, so servers of
+    other testbeds cannot collide with it. It writes a keymap to /tmp under a name that follows from
+    the display, so it gets its own /tmp."""
     if not shutil.which("Xvfb"):
         raise TestbedError("Xvfb is missing: apt-get install xvfb")
     width, height = client.viewport
@@ -178,10 +184,7 @@ def _x_server(place: BrowserPlace, client: Client) -> Iterator[str]:
 
 @contextlib.contextmanager
 def chromium53(bed: Testbed, client: Client, hosts: Sequence[str]) -> Iterator[Chromium53]:
-    """The browser, knowing the names that these lines of a hosts file say.
-
-    Raises `TestbedError` if it is not installed.
-    """
+    """Start the browser. It knows only the names in `hosts`, which are lines of a hosts file."""
     place = inside(bed)
     with _x_server(place, client) as display:
         yield Chromium53(place, client, hosts, display)
@@ -190,6 +193,6 @@ def chromium53(bed: Testbed, client: Client, hosts: Sequence[str]) -> Iterator[C
 def host_lines(
     stack: Stack, addresses: Mapping[str, str], spoken: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[str, ...]:
-    """Where the stack's server answers for the testbed's hosts, as lines of a hosts file."""
+    """Lines of a hosts file that map the testbed's hosts to the stack's server."""
     found = addresses_of(stack.serving, addresses)
     return tuple(f"{ip} {host}" for host, ip in found.items())

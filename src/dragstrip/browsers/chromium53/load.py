@@ -1,10 +1,9 @@
-"""One page load in Chromium 53: what `dragstrip.browsers.load` does, in its dialect of DevTools.
+"""One page load in Chromium 53, as in `dragstrip.browsers.load` but in its dialect of DevTools.
 
-What differs: it has no sessions, no contexts and no screencast; only its request shows that a
-document failed; page timing comes in whole milliseconds (`performance.timing`), without paint.
-Handshake and first byte of the document are those of its request, on the clock of DevTools, whose
-zero here is navigationStart rounded down: they err to the slow side, by less than 1 ms. The load
-event ends at a difference of two whole milliseconds.
+Chromium 53 has no sessions, contexts or screencast. Only the request shows that a document failed.
+Page timing has whole milliseconds (`performance.timing`) and no paint times. The document's
+handshake and first byte come from its request. They count from navigationStart rounded down, so
+they are up to 1 ms too late. The load event's end is a difference of two whole milliseconds.
 """
 
 import time
@@ -53,7 +52,8 @@ def make_ready(cdp: Cdp, client: Client, recorded_ms: float | None) -> None:
 
 
 def agent(cdp: Cdp) -> str:
-    """What the browser calls itself, like ``Chrome/53.0.2785.148``. Raises `BrowserError`."""
+    """The browser's product and version, such as ``Chrome/53.0.2785.148``. Raises
+    `BrowserError`."""
     found = cdp.call("Runtime.evaluate", expression="navigator.userAgent", returnByValue=True)
     words = str(found["result"]["value"]).split()
     return next((word for word in words if word.startswith("Chrome/")), "")
@@ -89,7 +89,7 @@ def load(cdp: Cdp, url: str, client: Client) -> Load:
 def _navigation(
     documents: Sequence[str], seen: Sequence[Exchange], timings: _Timings
 ) -> Navigation:
-    """The navigation of the last document."""
+    """The navigation that brought the last document."""
     moved = len(documents) > 1
     document = document_of(e for e in seen if not moved or e.request.url == documents[-1])
     return Navigation(

@@ -1,5 +1,5 @@
-"""One page load over WebDriver BiDi (W3C), as Firefox speaks it: what `dragstrip.browsers.load`
-does over DevTools."""
+"""One page load over WebDriver BiDi (W3C) in Firefox, as `dragstrip.browsers.load` over
+DevTools."""
 
 import base64
 import time
@@ -108,7 +108,7 @@ def load(cdp: Cdp, tab: str, url: str, client: Client, done: Done = LOADED) -> L
 
 
 def _navigation(seen: Iterable[Exchange], told: Navigation | None) -> Navigation:
-    """The page's own timings, without a first byte if the document's request has none."""
+    """The page's own timings. The first byte is left out if the document's request has none."""
     document = document_of(seen)
     if document and document.response_start_ms is None:
         return structs.replace(told or Navigation(), responseStart=None)
@@ -116,7 +116,7 @@ def _navigation(seen: Iterable[Exchange], told: Navigation | None) -> Navigation
 
 
 def _timings(cdp: Cdp, watch: "_Watch", tab: str) -> NavigationTimings | None:
-    """The page's timings. None without a document, or if one that did not load is too busy to
+    """The page's timings. None without a document, or if the page did not load and is too busy to
     answer."""
     if not watch.loaded and (watch.error or not watch.committed):
         return None
@@ -130,7 +130,8 @@ def _timings(cdp: Cdp, watch: "_Watch", tab: str) -> NavigationTimings | None:
 
 
 def _evaluate(cdp: Cdp, tab: str, expression: str) -> int:
-    """The value of an expression that may be a promise."""
+    """Ask the page to evaluate an expression, which may be a promise; returns the command's
+    number."""
     where = {"context": tab}
     return cdp.send("script.evaluate", expression=expression, target=where, awaitPromise=True)
 
@@ -144,9 +145,9 @@ class _Watch(TabWatch):
         self._command = command
         self._navigation = ""
         self._over: dict[str, str] = {}
-        """Why each navigation ended; nothing if it loaded."""
+        """Why each navigation ended, by its id; empty if it loaded."""
         self.committed = False
-        """A document is there."""
+        """Whether the tab has a document."""
 
     @property
     def fired(self) -> bool:
@@ -212,8 +213,8 @@ class _Watch(TabWatch):
             self._over.setdefault(navigation, why)
 
     def _follow(self, event: Event) -> None:
-        """Note where the page goes, from the request for a document: a page that moves on in its
-        load event may begin no new navigation."""
+        """Note from the request for a document that the page navigates away. A page that does so in
+        its load event may begin no new navigation."""
         params = event.params
         navigation, error = params["navigation"] or "", params.get("errorText")
         if event.method == "network.beforeRequestSent" and params["context"] == self._tab:
@@ -226,17 +227,15 @@ class _Watch(TabWatch):
 
 
 def _is_events(params: dict[str, Any]) -> bool:
-    """Whether an EventSource made the request: Firefox names no such kind, but only EventSource
-    accepts this type alone."""
+    """Whether an EventSource made the request. Firefox reports no such type, but only EventSource
+    accepts text/event-stream alone."""
     headers = {h["name"].lower(): h["value"]["value"] for h in params["request"]["headers"]}
     return headers.get("accept") == "text/event-stream"
 
 
 def with_digests(cdp: Cdp, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:
-    """The exchanges, with size and digest of the body for those in a sample. A body in a content
-    coding has a size only if it is read and is no text.
-
-    What crossed the wire in a content coding has a size only if its body is read, and is no text.
+    """The exchanges; those in a sample also get size and digest of the body. A body with a content
+    encoding has a size only if it was read and is not text.
     """
     every = tuple(exchanges)
     bodies = {e.id: body for e in sample(every, seed, _size) if (body := _body(cdp, e)) is not None}
@@ -248,9 +247,8 @@ def _size(request: Request) -> int:
 
 
 def _body(cdp: Cdp, exchange: Exchange) -> bytes | None:
-    """The body that the browser received. None if the browser did not keep it, or changed it: in
-    another charset, or without a byte order mark. Bodies with a content coding have no known
-    size."""
+    """The body that the browser received. None if the browser did not keep it, or if it changed it
+    by decoding another charset or dropping a byte order mark."""
     try:
         answer = cdp.call("network.getData", dataType="response", request=exchange.id)
     except BrowserError:

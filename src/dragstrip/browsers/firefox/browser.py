@@ -2,7 +2,7 @@
 
 Preferences restrict it to one protocol. Each visit gets its own user context, which shares no
 sockets, TLS tickets, cache or cookies with others. Firefox has no resolver rules, so it runs in a
-mount namespace where /etc/hosts is the testbed's and the only source.
+mount namespace where it resolves names only by the testbed's /etc/hosts.
 """
 
 import contextlib
@@ -37,10 +37,10 @@ _PROGRAMS = (Path("/usr/lib/firefox-esr/firefox-esr"), Path("/usr/lib/firefox/fi
 _KEY_LOG = "keys.log"
 _PROFILE = "profile"
 _LISTENING = "WebDriverBiDiServer.json"
-"""The file in its profile that holds its address once it listens."""
+"""A file in the profile in which Firefox writes its address once it listens."""
 _ALONE = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
-"""A PID namespace for Firefox: its crash helper has a separate session and outlives the browser
-elsewhere."""
+"""A PID namespace for Firefox. Its crash helper has its own session, and would otherwise outlive
+the browser."""
 _START_S, _LOOK_S = 60.0, 0.02
 # The process is unprivileged and has no route out (decision 0001).
 _NO_SANDBOX = {
@@ -98,7 +98,8 @@ _PROTOCOL: Mapping[str, Mapping[str, Preference]] = {
 def told(
     stack: Stack, addresses: Mapping[str, str], spoken: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[str, ...]:
-    """Where the stack's server answers, as lines of a hosts file, and what preferences it needs."""
+    """Lines of a hosts file for the stack's server, and lines with the preferences that the stack
+    needs."""
     found = addresses_of(stack.serving, addresses)
     port = port_of(stack.serving)
     wanted: dict[str, Preference] = {}
@@ -126,11 +127,11 @@ class Firefox:
 
     cdp: Cdp
     session: int
-    """Session of all the browser's processes (setsid(2))."""
+    """Session id (setsid(2)) of all the browser's processes."""
     told: Mapping[str, Any]
-    """What it says of itself: the capabilities of its session."""
+    """The capabilities that the browser reported for its WebDriver session."""
     key_log: Path | None = None
-    """Where it writes the TLS secrets of all its visits; None unless packets are kept."""
+    """File with the TLS secrets of all its visits; None unless packets are captured."""
 
     @property
     def itself(self) -> str:
@@ -141,11 +142,11 @@ class Firefox:
         return f"{version} (build {self.told['moz:buildID']}), {headless}, {fresh}"
 
     def cpu_s(self) -> dict[int, float]:
-        """CPU time of each of the browser's processes, by process id."""
+        """CPU seconds of each of the browser's processes, by process id."""
         return session_cpu_s(self.session)
 
     def proxies(self) -> tuple[str, ...]:
-        """Variables of its processes' environment that name a proxy."""
+        """Environment variables of the browser's processes that name a proxy."""
         return session_proxies(self.session)
 
     @contextlib.contextmanager
@@ -175,6 +176,9 @@ class FirefoxTab:
     def load(self, url: str) -> Load:
         return bidi.load(self.cdp, self.tab, url, self.client, done_of(self.page, url))
 
+    def slowdown(self) -> float | None:
+        return None
+
     def forget_cache(self, announced: Iterable[str] = ()) -> None:
         """Does nothing: BiDi clears no cache. Loads bypass it instead."""
         self.cdp.call("network.setCacheBehavior", cacheBehavior="bypass", contexts=[self.tab])
@@ -184,7 +188,7 @@ class FirefoxTab:
 
 
 def find_firefox() -> Path:
-    """Path of its program. Raises `TestbedError`, which says how to install it."""
+    """Path of the Firefox program. Raises `TestbedError`, which says how to install it."""
     for program in _PROGRAMS:
         if program.is_file():
             return program
@@ -192,7 +196,7 @@ def find_firefox() -> Path:
 
 
 def firefox_version() -> str:
-    """Like ``Firefox 153.7.0esr``. Raises `TestbedError`."""
+    """Name and version, such as ``Firefox 153.7.0esr``. Raises `TestbedError`."""
     done = subprocess.run([find_firefox(), "--version"], capture_output=True, text=True)
     return done.stdout.strip().removeprefix("Mozilla ")
 
@@ -201,8 +205,8 @@ def firefox_version() -> str:
 def firefox(
     bed: Testbed, protocol: Protocol, client: Client, lines: Sequence[str]
 ) -> Iterator[Firefox]:
-    """Run a browser that speaks only `protocol` and reaches only the testbed's hosts; `lines` as
-    `told` gives them. It trusts the origin's throw-away CA, with verification on. Raises
+    """Run a browser that speaks only `protocol` and reaches only the testbed's hosts. `lines` come
+    from `told`. The browser trusts the origin's throw-away CA and verifies certificates. Raises
     `TestbedError` and `BrowserError`."""
     program, place = find_firefox(), inside(bed)
     home = fresh_home(place, f"firefox-{protocol}", _PROFILE)
@@ -239,7 +243,7 @@ def firefox(
 
 
 def _port(browser: "subprocess.Popen[bytes]", home: Path) -> int:
-    """Where it listens. Raises `TestbedError` if it does not."""
+    """The port on which the browser listens. Raises `TestbedError` if it never does."""
     deadline = time.monotonic() + _START_S
     while browser.poll() is None and time.monotonic() < deadline:
         with contextlib.suppress(OSError, ValueError, KeyError):

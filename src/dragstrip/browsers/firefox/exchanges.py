@@ -3,12 +3,13 @@
 Pure: events in, exchanges out. BiDi gives times in ms of the Unix epoch, 0 where a phase did not
 happen; everything becomes ms since timeOrigin. It numbers no connections and names no addresses.
 
-Firefox takes the first byte that arrives on a fresh connection of HTTP/1.1 for the answer's; with
-TLS 1.3 that is the server's session ticket. Which connection was fresh it does not say, so answers
-over TLS and HTTP/1.1 have no first byte here.
+On a fresh HTTP/1.1 connection, Firefox reports the first byte that arrives as the answer's; with
+TLS 1.3 that byte belongs to the server's session ticket. Firefox does not say which connections are
+fresh, so answers over TLS and HTTP/1.1 have no first byte here.
 
-Where its cache answers it tells HTTP/1.1, and the page's own http:// URL of an image that it loaded
-over https (mixed content is upgraded). Here they are those of what was loaded.
+For an answer from its cache, Firefox reports HTTP/1.1. For an image that it upgraded from http to
+https (mixed content), it then reports the http URL. This module restores the protocol and the URL
+of the original load.
 """
 
 from collections.abc import Iterable, Mapping
@@ -38,7 +39,7 @@ _KINDS = {
     "manifest": "Manifest",
     "report": "Other",
 }
-"""The destinations of Fetch (section 2.2.5), in the words of DevTools."""
+"""The destinations of Fetch (section 2.2.5), as resource types of DevTools."""
 _IDENTITY = ("", "identity")
 
 
@@ -152,7 +153,7 @@ _HANDLERS = {
 
 
 def _phases(timings: dict[str, float], origin_ms: float) -> dict[str, float | None]:
-    """A request that found its connection open has no handshake."""
+    """The times of a request's phases. A request on an open connection has no handshake."""
     opened = timings["connectEnd"] > timings["connectStart"]
     return {
         "dns_start_ms": _at(timings, "dnsStart", origin_ms) if opened else None,

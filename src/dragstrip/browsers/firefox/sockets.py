@@ -1,7 +1,7 @@
 """Turns network events of WebDriver BiDi (W3C) into WebSockets.
 
-Firefox reports a socket as a request for an https URL that ends when it opens. It reports no
-messages, and not when a socket is closed.
+Firefox reports a WebSocket as a request for an https URL that ends when the socket opens. It
+reports neither messages nor the close.
 """
 
 from collections.abc import Iterable
@@ -16,11 +16,11 @@ from dragstrip.model.sockets import SWITCHED, Socket, socket_url
 
 _KEY = "sec-websocket-key"
 _OPENED = (SWITCHED, 200)
-"""200 over HTTP/2 (RFC 8441 section 5)."""
+"""Statuses that open a WebSocket; over HTTP/2 it is 200 (RFC 8441 section 5)."""
 
 
 def is_socket(params: dict[str, Any]) -> bool:
-    """Whether this event is of one, by its request's headers."""
+    """Whether the event belongs to a WebSocket, by its request's headers."""
     return any(h["name"].lower() == _KEY for h in params["request"]["headers"])
 
 

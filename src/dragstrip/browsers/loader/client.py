@@ -1,7 +1,8 @@
 """The load generator inside a testbed, driven by JSON lines.
 
-It loads a page by its graph as Chromium would, and reads, runs and paints nothing: what it measures
-is a prediction. One process holds one stack; a visit begins with nothing remembered.
+The load generator requests a page's objects in the order of its graph, as Chromium would. It
+parses, runs and paints nothing, so its times are predictions. One process uses one stack. A visit
+begins without any state.
 """
 
 import contextlib
@@ -34,13 +35,13 @@ from dragstrip.version import __version__
 _PROGRAM = "dragstrip-loader"
 _MOST_BYTES = 500_000_000
 _GRACE_S = 10.0
-"""Time that an answer may take beyond the limit of its load."""
+"""Time in s to wait for an answer after the time limit of its load."""
 
 
 def told(
     stack: Stack, addresses: Mapping[str, str], spoken: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[str, ...]:
-    """A stack's settings for each load, as JSON."""
+    """A stack's settings, as JSON that is sent with each load."""
     places = places_of(stack.serving, addresses)
     by_host = {host: _one(stack.protocols(host, spoken)) for host in places}
     fields = {
@@ -72,10 +73,10 @@ class Loader:
 
     process: JsonProcess
     stack: Mapping[str, Any]
-    """The stack as `told` gives it."""
+    """The stack's settings, as `told` returns them."""
     ca: Path
     forget_cookies: Callable[[], None]
-    """Forgets the cookies of TCP Fast Open, which the kernel keeps."""
+    """Makes the kernel forget its cookies of TCP Fast Open."""
     key_log: Path | None = None
 
     @property
@@ -131,23 +132,28 @@ class LoaderTab:
             answer, self.graph, sent_s, f"{self.graph.digest} {source}: {self.graph.source}"
         )
 
+    def slowdown(self) -> float | None:
+        return None
+
     def forget_cache(self, announced: Iterable[str] = ()) -> None:
         """Does nothing: the load generator has no cache."""
 
     def with_digests(self, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:
-        """Every one has it already."""
+        """Return the exchanges unchanged: each has its digest already."""
         return tuple(exchanges)
 
 
 def loader_version() -> str:
-    """Like ``dragstrip-loader 0.1.0``. Raises `TestbedError` if it is not built."""
+    """Name and version, such as ``dragstrip-loader 0.1.0``. Raises `TestbedError` if it is not
+    built."""
     program(_PROGRAM)
     return f"{_PROGRAM} {__version__}"
 
 
 @contextlib.contextmanager
 def loader(bed: Testbed, client: Client, lines: tuple[str, ...]) -> Iterator[Loader]:
-    """Run it in the client's namespace; `lines` as `told` gives them. Raises `TestbedError`."""
+    """Run the load generator in the client's namespace; `lines` come from `told`. Raises
+    `TestbedError`."""
     if bed.origin.ca is None:
         raise TestbedError("the load generator needs a testbed with its own CA")
     argv = ("env", *NO_PROXIES, *bed.spaces.command("client", program(_PROGRAM)))

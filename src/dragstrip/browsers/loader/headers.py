@@ -1,6 +1,6 @@
-"""The request headers that Chromium sends, for a client that reads no page.
+"""The request headers that Chromium sends, for the load generator, which parses no page.
 
-Their values matter little and their size does: it fills the first packets and, over HTTP/1.1, every
+Their size matters more than their values: headers fill the first packets and, over HTTP/1.1, every
 request. Sources: the Fetch standard for Accept and Referer, Fetch Metadata for Sec-Fetch-*, and
 what Chromium's NetLog shows of headless-shell.
 """
@@ -43,8 +43,8 @@ def headers(graph: Graph, index: int) -> list[Header]:
 
 
 def _caller(graph: Graph, node: Node) -> Node | None:
-    """The Referer's URL: the initiator, if that is a document or a style sheet; for a script, the
-    document that it runs in."""
+    """The node whose URL is the Referer: the initiator if it is a document or a style sheet; for a
+    script, the document that runs it."""
     at = node.initiator
     while at is not None and graph.nodes[at].kind not in ("Document", "Stylesheet"):
         at = graph.nodes[at].initiator
@@ -84,7 +84,7 @@ def _destination(node: Node, caller: Node | None) -> str:
 
 
 def _referer(url: str, caller: str) -> str:
-    """strict-origin-when-cross-origin, the default of Referrer Policy."""
+    """The Referer under strict-origin-when-cross-origin, the default of Referrer Policy."""
     return caller if _origin(url) == _origin(caller) else f"{_origin(caller)}/"
 
 
@@ -94,8 +94,8 @@ def _origin(url: str) -> str:
 
 
 def _site(url: str, other: str) -> str:
-    """The value of sec-fetch-site, by the last two labels of the host. A public suffix list would
-    be right for a few more."""
+    """The value of sec-fetch-site, by the last two labels of the host. A few hosts would need a
+    public suffix list."""
     if _origin(url) == _origin(other):
         return "same-origin"
     hosts = [(urlsplit(u).hostname or "").split(".")[-2:] for u in (url, other)]

@@ -32,10 +32,10 @@ _PRIORITIES = {
     "Low": "lowest",
     "VeryLow": "idle",
 }
-"""Priorities of Chromium's network stack by CDP's names."""
+"""Priorities in Chromium's network stack, by their names in CDP."""
 _VERSIONS = {"h1": "http/1.1", "h2": "h2", "h3": "h3"}
 _TIGHT = 2
-"""Requests that are not urgent before the body begins (Blink's ResourceLoadScheduler)."""
+"""Most non-urgent requests at a time before the body begins (Blink's ResourceLoadScheduler)."""
 
 
 class Error(Struct, frozen=True):
@@ -43,13 +43,13 @@ class Error(Struct, frozen=True):
     message: str
 
     def __str__(self) -> str:
-        """The error's name in Chromium, where the load generator uses it."""
+        """Chromium's name of the error if there is one, otherwise kind and message."""
         named = self.message.startswith("net::")
         return self.message if named else f"{self.kind}: {self.message}"
 
 
 class LoaderRequest(Struct, frozen=True, kw_only=True):
-    """A request of the answer. Times in us since navigation start."""
+    """A request in the load generator's answer. Times in us since navigation start."""
 
     resource: int
     url: str
@@ -70,7 +70,7 @@ class LoaderRequest(Struct, frozen=True, kw_only=True):
 
 
 class LoaderConnection(Struct, frozen=True, kw_only=True):
-    """A connection of the answer."""
+    """A connection in the load generator's answer."""
 
     id: int
     address: str
@@ -94,7 +94,7 @@ class LoaderAnswer(Struct, frozen=True, kw_only=True):
 
 
 def page_of(graph: Graph) -> dict[str, Any]:
-    """The graph as the loader wants it; its resources are the nodes."""
+    """The graph in the load generator's format; its resources are the graph's nodes."""
     body = [w.node for w in graph.body if w.bytes is None and w.node]
     return {
         "resources": [_told(graph, index) for index in range(len(graph.nodes))],
@@ -130,15 +130,15 @@ def _after(wait: Wait) -> dict[str, Any]:
 
 
 def _first(waits: tuple[Wait, ...]) -> tuple[Wait, list[Wait]]:
-    """Splits waits into the first and the rest: the load event, or one for a part of a body, or the
-    last."""
+    """The wait to name first, and the others. First comes a wait for the load event or for a part
+    of a body, else the last one."""
     special = (w for w in waits if w.node == LOAD or w.bytes is not None)
     first = min(special, key=lambda w: w.node, default=waits[-1] if waits else Wait(0))
     return first, [w for w in waits if w is not first]
 
 
 def read(answer: LoaderAnswer, graph: Graph, sent_s: float, said: str) -> Load:
-    """The load as a visit wants it; `said` names graph and source."""
+    """The answer as a `Load`; `said` names the graph and its source."""
     made = {a.resource: a for a in answer.requests}
     outcome, error = _outcome(answer, made.get(0))
     opened = {c.id: c for c in answer.connections}
@@ -175,7 +175,7 @@ def _outcome(answer: LoaderAnswer, document: LoaderRequest | None) -> tuple[Outc
 
 
 def _first_on(answer: LoaderAnswer) -> set[int]:
-    """The resource that each connection was used for first."""
+    """The resources that were the first on their connections."""
     first: dict[int, LoaderRequest] = {}
     for asked in answer.requests:
         if asked.connection is None or asked.sent_us is None:

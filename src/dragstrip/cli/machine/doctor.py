@@ -144,7 +144,8 @@ def _attempt(what: str, look: Callable[[], str]) -> CheckResult:
 
 
 def _legacy() -> Iterator[CheckResult]:
-    """Each item of the catalogue; if it is installed, also what it still needs."""
+    """Checks of each item of the catalogue; of an installed one, also the libraries that it
+    lacks."""
     for item in catalogue().values():
         lack = lacking([item]) if item.installed else ""
         yield CheckResult(

@@ -10,11 +10,11 @@ from dragstrip.pages import corpus
 from dragstrip.pages.importers.kinds import IMPORTERS
 
 FOLDERS = "DRAGSTRIP_PAGES"
-"""Environment variable: folders of recordings, separated as in PATH."""
+"""Environment variable with folders of recordings, separated as in PATH."""
 
 
 def list_pages(table: Table) -> None:
-    """Rows for everything that PAGE can name."""
+    """Add a row for every page that PAGE can name."""
     for column in ("kind", "objects", "MB", "hosts"):
         table.add_column(column, justify="left" if column == "kind" else "right")
     table.add_row("demo", "bundled", "60", "1.5", "4")

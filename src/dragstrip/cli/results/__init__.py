@@ -1,1 +1,1 @@
-"""Commands that read what visits left."""
+"""Commands that read result folders and captures."""

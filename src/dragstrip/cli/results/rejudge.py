@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dragstrip.results.rejudge import Rejudgement
 
 _NAMED = 3
-"""Visits per kind that are shown with their reasons."""
+"""Most visits per kind of change that are shown with their reasons."""
 
 
 def rejudge(

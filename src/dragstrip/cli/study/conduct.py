@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def shown(out: Path, *, watch: bool = False) -> Iterator[Watcher]:
-    """Shows how visits come into `out`: a progress bar, and with `watch` a live page. An
+    """Show the progress of visits into `out`: a progress bar, and with `watch` a live page. An
     interrupted command prints how to resume.
 
     >>> with shown(out) as watcher:

@@ -15,8 +15,8 @@ from dragstrip.schedule.schedule import Schedule
 
 
 def dry_run(study: Study, options: RunOptions) -> int:
-    """Print blocks, networks and the expected time. Visits that the result folder holds are not
-    counted. Raises `InputError`."""
+    """Print blocks, networks and the expected time of visits that the result folder lacks. Raises
+    `InputError`."""
     jobs, mine = options.jobs_here(study.clock), options.belongs(study)
     out = options.out
     there = bool(out and (out / MANIFEST).exists())
@@ -55,7 +55,7 @@ def dry_run(study: Study, options: RunOptions) -> int:
 
 
 def span(seconds: float) -> str:
-    """Such as ``40 s``, ``12 min``, ``3 h 20 min``."""
+    """A duration in words, such as ``40 s``, ``12 min``, ``3 h 20 min``."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     hours, minutes = divmod(round(seconds / 60), 60)

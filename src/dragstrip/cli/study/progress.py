@@ -40,7 +40,7 @@ def said(sentence: str) -> None:
 
 
 TERMINAL = Watcher(calibrating=before_visits, said=said, progress=progress)
-"""Reports to the terminal."""
+"""Watcher that reports to the terminal."""
 
 
 class _Bar:

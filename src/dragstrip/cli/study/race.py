@@ -111,7 +111,9 @@ def race(
         connections=("first", "repeat") if repeat else ("first",),
         runs=runs,
         seed=seed,
-        client=Client(frames=frames, net_log=net_log, qlog=qlog, pcap=pcap),
+        client=Client(
+            frames=frames, net_log=net_log, qlog=qlog, pcap=pcap, cpu_slowdown=options.slowdown
+        ),
         addresses=addresses,
         done=done,
         metrics=tuple(metric or ()),
@@ -122,7 +124,7 @@ def race(
         clock=options.clock,
     )
     study = spec.resolve(page_cache())
-    options.check(study.clock)
+    options.check(study)
     folder = options.out or new_capsule(study.name)
     with shown(folder, watch=options.watch) as watcher:
         make_visits(study, folder, options, watcher=watcher)
@@ -130,7 +132,7 @@ def race(
 
 
 def _stacks(names: list[str], servers: list[str], browser: str | None) -> list[Stack]:
-    """The stacks, or every stack on every given server."""
+    """The stacks by name, each with every given server and this browser."""
     asked = [find_stack(name) for name in names]
     if browser:
         asked = [in_browser(s, browser) for s in asked]

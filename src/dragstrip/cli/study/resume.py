@@ -1,4 +1,4 @@
-"""What an interrupted command prints: the whole command that resumes it."""
+"""The message of an interrupted command: the command line that resumes it."""
 
 import shlex
 import sys
@@ -8,12 +8,12 @@ _capsule: list[Path] = []
 
 
 def into(out: Path) -> None:
-    """Records that visits go to `out` from now on."""
+    """Record that visits go to `out` from now on."""
     _capsule[:] = [out]
 
 
 def told() -> str:
-    """The message of an interrupted command: how to resume it."""
+    """The message of an interrupted command, which says how to resume it."""
     if not _capsule:
         return "interrupted"
     words = sys.argv[1:]

@@ -32,7 +32,7 @@ def run(
     resolved = options.adapt(scaled(read_study(study, page_cache()), scale))
     if dry:
         return dry_run(resolved, options)
-    options.check(resolved.clock)
+    options.check(resolved)
     folder = options.out or new_capsule(resolved.name)
     with shown(folder, watch=options.watch) as watcher:
         make_visits(resolved, folder, options, watcher=watcher)

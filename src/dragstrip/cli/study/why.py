@@ -118,7 +118,7 @@ def why(
         )
         for base, a, b, cells in asked
     ]
-    options.check(studies[0].clock)
+    options.check(studies[0])
     first = options.out or new_capsule(studies[0].name)
     code = exits.DONE
     for number, study in enumerate(studies):

@@ -1,2 +1,2 @@
-"""The executor whose machines are the workers of a Dask cluster. It imports Dask, so it is imported
-when a cluster is asked for."""
+"""The executor that uses the workers of a Dask cluster. It imports Dask, so it is imported only
+when a cluster is requested."""

@@ -1,4 +1,4 @@
-"""Makes the A/A control of a machine of a cluster."""
+"""Makes the A/A control of a cluster's machine."""
 
 import tempfile
 import time
@@ -29,7 +29,8 @@ def aa_control(
     seed: int,
     session: Callable[[Study, Path, Collection[str]], SessionFactory] = session_of,
 ) -> AAControl:
-    """One round, with the first stack and the browser of the study. Keeps nothing on disk.
+    """Make one round of the A/A control with the study's first stack and its browser. Nothing stays
+    on disk.
 
     Raises `TestbedError` if no visit can be made.
     """
@@ -51,7 +52,7 @@ def aa_control(
 
 
 def _of(study: Study, seed: int, cache: Path) -> Study:
-    """The study whose visits are one round."""
+    """A study whose visits make one round."""
     first = study.stacks[0]
     same, *_ = controls_of([first])
     aa_study = StudySpec(
@@ -68,7 +69,7 @@ def _of(study: Study, seed: int, cache: Path) -> Study:
 
 
 def round_of(study: Study, visits: Sequence[Visit], took_s: float) -> Round:
-    """What the visits of a round say; a block counts if both visits of its last attempt do."""
+    """The result of a round's visits. A block counts if both visits of its last attempt do."""
     last: dict[str, dict[str, Visit]] = {}
     for visit in sorted(visits, key=lambda v: v.attempt):
         block = last.setdefault(visit.block, {})

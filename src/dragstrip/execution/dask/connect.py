@@ -17,11 +17,12 @@ _TIMEOUT_S = 10
 
 @contextlib.contextmanager
 def connected(address: str, said: Callable[[str], None]) -> Iterator[Client]:
-    """``local:N`` starts N workers here, which end with this; ``tcp://...`` is a scheduler that
-    runs; anything else names an entry under `dragstrip.clusters` of Dask's configuration. `said`
-    hears of workers that cannot be started.
+    """A client of the scheduler at `address`. ``local:N`` starts N workers here, which end with the
+    context. ``tcp://...`` is a running scheduler. Anything else names an entry under
+    `dragstrip.clusters` of Dask's configuration. `said` is called with the reason if workers cannot
+    be started.
 
-    Raises `InputError` if there is no such thing, or if nothing answers.
+    Raises `InputError` if there is no such entry, or if the scheduler does not answer.
     """
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # we say what matters
     with contextlib.ExitStack() as opened:

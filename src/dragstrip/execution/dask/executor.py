@@ -1,4 +1,4 @@
-"""The executor whose machines are the workers of a Dask cluster."""
+"""The executor that uses the workers of a Dask cluster."""
 
 import secrets
 import time
@@ -32,16 +32,17 @@ from dragstrip.testbed.calibrate.measure import BRIEF
 from dragstrip.testbed.calibrate.measure import calibrate as calibrate_link
 
 _LOOK_S = 1.0
-"""How often the scheduler is asked who is there."""
+"""How often the scheduler is asked for its workers."""
 _CLOSE_S = 20.0
 
 
 class DaskExecutor:
-    """Pins each attempt to a worker that has room for it, so that the rule of every machine holds.
+    """Assigns each attempt to a worker with room for it, so that each machine's limit on parallel
+    blocks holds.
 
-    If attempts do not disturb each other, more of them wait on each worker, and short ones share a
-    task. What a lost worker was making is given back. If it comes back later, its results are
-    not taken.
+    If attempts do not disturb each other, some are sent to a worker in advance, and short ones
+    share a task. If a worker is lost, its attempts return to the schedule. If it comes back later,
+    its results are ignored.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class DaskExecutor:
         self._opened = ExitStack()
         self._pool = WorkerPool()
         self._begun: dict[PoolWorker, list[Attempt]] = {}
-        """Not yet submitted."""
+        """Attempts that were begun but not yet submitted, by worker."""
         self._looked = 0.0
 
     @property
@@ -73,7 +74,8 @@ class DaskExecutor:
         return self._pool.hosts
 
     def open(self) -> None:
-        """Connect to the scheduler; workers join while it runs. Raises as `connected` does."""
+        """Connect to the scheduler. Workers may join at any time after that. Raises as `connected`
+        does."""
         client = self._opened.enter_context(connected(self._address, self._said))
         self._scheduler = Scheduler(client)
         self._tasks = Tasks(client, self._scheduler, self._setup.token)
@@ -117,7 +119,7 @@ class DaskExecutor:
         self._opened.close()
 
     def _close_sessions(self) -> None:
-        """Closes the sessions of all workers that can be reached."""
+        """Close the sessions of all workers that can be reached."""
         accepted = [worker for worker in self._pool.workers.values() if worker.accepted]
         for left in self._tasks.end(accepted, worker_tasks.close, _CLOSE_S):
             self._store(left)
@@ -156,7 +158,8 @@ class DaskExecutor:
             yield AttemptState(host=host, attempt=attempt, over=True)
 
     def _look(self) -> Iterator[AttemptState]:
-        """Who is there, and who is not any more."""
+        """Compare the scheduler's workers with the known ones; add new workers and give up lost
+        ones."""
         self._looked = time.monotonic()
         known = self._scheduler.workers()
         if known is None:
@@ -170,7 +173,7 @@ class DaskExecutor:
         self._health.check_hope()
 
     def _lose(self, worker: PoolWorker) -> Iterator[AttemptState]:
-        """Gives up a worker that died, fell silent or restarted, and its attempts."""
+        """Give up a worker that died, fell silent or restarted, and return its attempts."""
         self._tasks.forget(worker)
         lost, host = list(worker.running), worker.host
         self._pool.leave(worker)
@@ -196,8 +199,8 @@ def dask_executor(
     calibrate: bool | None,
     said: Callable[[str], None],
 ) -> DaskExecutor:
-    """The executor for a study's visits. `jobs` are the parallel blocks per machine; None lets each
-    machine decide. Raises `InputError` if it cannot do what is asked."""
+    """The executor for a study's visits. `jobs` is the number of parallel blocks per machine; None
+    lets each machine decide. Raises `InputError` if the options contradict each other."""
     study = schedule.study
     if study.clock.virtual and calibrate:
         raise InputError("--calibrate measures the link in real time: omit it with --virtual")
@@ -229,10 +232,10 @@ def dask_executor(
 
 
 def measured(study: Study) -> Calibration:
-    """This machine's link on the study's networks. Raises `TestbedError`."""
+    """Calibrate this machine's link for the study's networks. Raises `TestbedError`."""
     return calibrate_link(study.networks, effort=BRIEF)
 
 
 def most_attempts(study: Study) -> int:
-    """Attempts that this machine has room for at most."""
+    """Most attempts that this machine has room for."""
     return most_jobs(study.clock)

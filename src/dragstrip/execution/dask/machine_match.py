@@ -1,4 +1,4 @@
-"""Which machines of a cluster may make visits of a study."""
+"""Decides which machines of a cluster may make a study's visits."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,9 +10,9 @@ from dragstrip.results.fingerprint import Fingerprint, differences, unlike
 
 
 class MachineMatch:
-    """Machines must be like one another: like those that made visits of the capsule before, else
-    like most of those that come first. Other software or hardware is let in on request, as
-    another machine; another dragstrip never is."""
+    """Accepts only machines that are alike. The model is the first machine in the capsule, or in an
+    empty capsule the most common kind among the first machines. On request it also accepts other
+    software or hardware, recorded as another machine, but never another version of dragstrip."""
 
     def __init__(
         self, clock: Clock, known: Sequence[Fingerprint] = (), *, admit_others: bool = False
@@ -22,8 +22,8 @@ class MachineMatch:
         self._admit_others = admit_others
 
     def refusal(self, fingerprint: Fingerprint, among: Sequence[Fingerprint]) -> str:
-        """Why this machine may not; empty if it may. `among` are those that came together, it
-        included."""
+        """Why this machine may not make visits; empty if it may. `among` are the fingerprints of
+        all machines that are judged now, including this one."""
         model = self._model = self._model or _commonest(among, self._clock)
         if reasons := unlike(model, fingerprint):
             return "; ".join(reasons)

@@ -1,4 +1,4 @@
-"""Clusters that Dask's configuration makes: over SSH, by a batch system, on Kubernetes."""
+"""Clusters that Dask's configuration describes: over SSH, by a batch system, on Kubernetes."""
 
 import contextlib
 import logging
@@ -20,7 +20,7 @@ _TEMPORARY = re.compile(r"/tmp/\S+")
 
 @contextlib.contextmanager
 def named(name: str, said: Callable[[str], None]) -> Iterator[Any]:
-    """The cluster of an entry under `dragstrip.clusters`, which ends with this.
+    """Start the cluster of an entry under `dragstrip.clusters`; it ends with the context.
 
     Calls `said` once for each reason why workers do not start. Raises `InputError` if there is no
     such entry, or if it makes no cluster.
@@ -63,7 +63,7 @@ def _made(name: str, entry: Any) -> Any:
 
 
 class _Reasons(logging.Handler):
-    """Says the reason of a logged error instead of its traceback, and each reason once."""
+    """Reports the reason of a logged error without its traceback, and each reason once."""
 
     def __init__(self, subject: str, said: Callable[[str], None]) -> None:
         super().__init__(logging.ERROR)

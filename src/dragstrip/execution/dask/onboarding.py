@@ -1,4 +1,5 @@
-"""Brings a new worker to its first visit: opens, judges, measures and prepares it."""
+"""Prepares a new worker for its first visit: opens, judges and measures it, and opens its
+sessions."""
 
 from collections.abc import Callable, Iterable
 
@@ -20,11 +21,11 @@ from dragstrip.results.fingerprint import Fingerprint
 from dragstrip.schedule.schedule import Schedule
 
 MachineConcurrency = Callable[[Fingerprint, int], Concurrency]
-"""Returns the rule of a machine that has room for this many attempts."""
+"""Returns the rule for parallel blocks on a machine with room for this many attempts."""
 
 
 class Onboarding:
-    """`admitted` hears of each machine that makes visits from now on."""
+    """Prepares new workers. Calls `admitted` with each machine that may make visits from now on."""
 
     def __init__(
         self,
@@ -52,7 +53,7 @@ class Onboarding:
         self._tasks.send(worker, self._opened, worker_tasks.open_study, self._setup)
 
     def lost(self, worker: PoolWorker) -> None:
-        """Hands what a worker that left the pool did for others to another worker."""
+        """Give the tasks of a worker that left (sending pages, measuring) to another worker."""
         self._pages.lost(worker)
         self._judge()
         self._measure_new()
@@ -69,7 +70,8 @@ class Onboarding:
         return ()
 
     def _judge(self) -> None:
-        """Once it is known what all are, for most of them decide what others must be like."""
+        """Accept or refuse the new workers as soon as all have sent their fingerprints, because the
+        most common machine is the model for the others."""
         workers = list(self._pool.workers.values())
         if any(not w.fingerprint and not w.refused for w in workers):
             return
@@ -84,7 +86,7 @@ class Onboarding:
                 self._assign(worker)
 
     def _assign(self, worker: PoolWorker) -> None:
-        """Lets a worker make visits once it has all pages and its machine's link is measured."""
+        """Let a worker make visits once it has all pages and its machine's link is measured."""
         if worker.lacks:
             self._pages.wanted_by(worker)
             return
@@ -96,7 +98,7 @@ class Onboarding:
         self._measure_new()
 
     def _measure_new(self) -> None:
-        """Starts a measurement on each machine where none runs, by one of its workers."""
+        """Start a measurement on each machine that needs one, by one of its workers."""
         for machine in self._pool.machines.values():
             if not machine.host and machine.workers and machine.measuring not in machine.workers:
                 self._measure(machine.workers[0], machine)
@@ -125,7 +127,7 @@ class Onboarding:
         self._refuse_all(machine, f"its link is out of tolerance: {bad.describe()}")
 
     def _control(self, worker: PoolWorker, machine: PoolMachine) -> None:
-        """Rounds of the A/A control, until the machine passes or is refused."""
+        """Run rounds of the A/A control until the machine passes or is refused."""
         if self._setup.aa_control is None:
             self._take_on(machine)
             return
@@ -159,7 +161,7 @@ class Onboarding:
             self._prepare(worker, host)
 
     def _make_room(self, machine: PoolMachine) -> Host:
-        """The machine's own rule, for as many attempts as its workers have room for."""
+        """The machine as a host, with a rule for as many attempts as its workers have room for."""
         room = sum(worker.room for worker in machine.workers)
         concurrency = self._concurrency(machine.fingerprint, room)
         if machine.host:

@@ -1,6 +1,6 @@
-"""Sessions of a Dask worker, kept open between tasks: one for each attempt in parallel.
+"""Keeps a Dask worker's sessions open between tasks: one for each parallel attempt.
 
-Each is a separate process that ends when the Dask worker does.
+Each session is a separate process that ends when the Dask worker does.
 """
 
 import threading
@@ -19,9 +19,9 @@ from dragstrip.schedule.schedule import Attempt
 from dragstrip.testbed.workspace import workspace
 
 _IDLE_S = 60.0
-"""How long a session stays open unused: its client may be dead."""
+"""Seconds that an unused session stays open. Its client may be dead."""
 _DEAD_S = 600.0
-"""A client that asks for nothing for so long counts as dead, and its folder is removed."""
+"""Seconds without a request after which a client counts as dead and its folder is removed."""
 _LOOK_S = 1.0
 
 
@@ -45,7 +45,7 @@ class OpenSessions:
         threading.Thread(target=self._tidy, daemon=True).start()
 
     def prepare(self, workers: int, pages: Collection[str]) -> None:
-        """Open sessions before the first visit, so that none disturbs another's."""
+        """Open sessions before the first visit, so that opening one disturbs no visit."""
         self._pages, self._count = pages, workers
         opened = [self._worker() for _ in range(workers)]
         opening = {worker.connection for worker in opened}
@@ -55,7 +55,7 @@ class OpenSessions:
             self._rest(worker)
 
     def renew(self, restart: int | None) -> None:
-        """Open new sessions if another of the study's restarts begins; none is busy then."""
+        """Replace all sessions if `restart` differs from the current one. None is busy then."""
         with self._renewing:
             before, self._restart = self._restart, restart
             if before in (None, restart):
@@ -66,7 +66,8 @@ class OpenSessions:
             self.prepare(self._count, self._pages)
 
     def make(self, attempt: Attempt, given_up: Callable[[], bool]) -> Result:
-        """Raises `TestbedError`, `InputError` and `Abandoned`."""
+        """Make an attempt's visits in a free session. Raises `TestbedError`, `InputError`, and
+        `Abandoned` once `given_up` returns true."""
         self._used = time.monotonic()
         worker = self._take()
         visits: list[MadeVisit] = []
@@ -89,7 +90,8 @@ class OpenSessions:
         return Result(made=visits, files=self._files(visits))
 
     def close(self) -> dict[str, bytes]:
-        """End all sessions and return what belongs to whole browsers."""
+        """End all sessions and return the files of whole browsers (NetLogs), by path in the
+        capsule."""
         self._closed.set()
         with self._lock:
             idle, self._idle = [worker for _, worker in self._idle], []

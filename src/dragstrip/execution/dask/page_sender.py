@@ -1,4 +1,5 @@
-"""Sends workers the pages that they lack, one worker at a time: the next may share its disk."""
+"""Sends workers the pages that they lack, to one worker at a time, because the next may share its
+disk."""
 
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -12,7 +13,8 @@ from dragstrip.model.study import Study
 
 
 class PageSender:
-    """`again` opens a worker anew, which then says what it still lacks."""
+    """Sends pages. Then calls `again` to open the worker anew, which reports the pages that it
+    still lacks."""
 
     def __init__(
         self,
@@ -55,7 +57,7 @@ class PageSender:
         return ()
 
     def _over(self) -> None:
-        """The others may have the pages by now, so all look again."""
+        """Open all waiting workers again: they may share the disk that now has the pages."""
         there = self._pool.workers
         again = [w for w in self._lacking if not w.refused and w.address in there]
         self._lacking.clear()

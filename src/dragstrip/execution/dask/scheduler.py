@@ -1,4 +1,4 @@
-"""Whether a Dask scheduler is there, and which workers it knows."""
+"""Asks a Dask scheduler which workers it knows."""
 
 import time
 from typing import Any
@@ -21,8 +21,8 @@ class Scheduler:
         self._reached = 0.0
 
     def workers(self) -> set[str] | None:
-        """Addresses of all; None if the scheduler does not answer now. Raises `TestbedError` if it
-        has not for long."""
+        """Addresses of all workers; None if the scheduler does not answer now. Raises
+        `TestbedError` if it has not answered for `_UNREACHED_S`."""
         now = time.monotonic()
         self._reached = self._reached or now
         if self._client.status == "running":

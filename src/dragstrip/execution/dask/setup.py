@@ -16,28 +16,30 @@ RESOURCE = "testbed"
 
 
 class Setup(Struct, frozen=True, kw_only=True):
-    """What a worker must know of a study."""
+    """What a worker needs to know of a study."""
 
     token: str
-    """Identifies one start of the client, which shares its testbeds with no other."""
+    """Identifies one start of the client. Sessions are not shared between starts."""
     study: Study
     session: Callable[[Study, Path, Collection[str]], SessionFactory]
-    """What makes visits, by the study, the folder of artefacts and the pages to rehearse."""
+    """Returns the session factory for a study, the folder of artefacts and the pages to
+    rehearse."""
     fingerprint: Callable[[Study], Fingerprint]
     calibrate: Callable[[Study], Calibration] | None
-    """Measures a machine's link before its first visit; None if that is not asked for."""
+    """Measures a machine's link before its first visit; None skips this."""
     aa_control: Callable[[Study, int], AAControl] | None
-    """Makes a round of a machine's A/A control, by a seed; None if none is made."""
+    """Makes a round of a machine's A/A control with this seed; None skips this."""
     most: Callable[[Study], int]
-    """Attempts that a machine has room for at most."""
+    """Most attempts that a machine has room for."""
     independent: bool = False
-    """Attempts do not disturb each other, so more of them may wait on a worker and share a task."""
+    """Whether attempts do not disturb each other. Then a worker gets some in advance, and a task
+    may hold several."""
 
 
 class OpenedWorker(Struct, frozen=True, kw_only=True):
     fingerprint: Fingerprint
     lacks: tuple[str, ...] = ()
-    """Digests of pages that must be sent before it is open."""
+    """Digests of pages that must be sent before the worker can open the study."""
     slots: int = 0
 
 
@@ -54,8 +56,8 @@ class Batch(Struct, frozen=True, kw_only=True):
 
 
 class NotOpen(Exception):
-    """This process replaced the one that was set up, and does not have the study."""
+    """Raised by a process that replaced the one that opened the study, and so does not have it."""
 
 
 class Abandoned(Exception):
-    """The client no longer waits for the attempt."""
+    """Raised when the client no longer waits for the attempt."""

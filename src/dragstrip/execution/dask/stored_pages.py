@@ -1,4 +1,4 @@
-"""Pages on a worker: where the client has them, if that is seen here, else in the cache."""
+"""Finds pages on a worker: at the client's path if it exists here, otherwise in the cache."""
 
 import hashlib
 from pathlib import Path
@@ -12,7 +12,7 @@ from dragstrip.testbed.cache import cache_folder, unfinished
 
 
 def relocated(study: Study) -> Study | tuple[str, ...]:
-    """The study with paths that hold its pages here; or the digests of those that are missing."""
+    """The study with the paths of its pages on this machine, or the digests of missing pages."""
     paths = {page.digest: _found(page) for page in study.pages}
     if missing := tuple(digest for digest, path in paths.items() if path is None):
         return missing
@@ -21,7 +21,7 @@ def relocated(study: Study) -> Study | tuple[str, ...]:
 
 
 def store(digest: str, data: bytes) -> None:
-    """Raises `InputError` if `data` is not what has this digest."""
+    """Store a page in the cache. Raises `InputError` if `data` does not have this digest."""
     if _digest(data) != digest:
         raise InputError(f"page {digest}: what was sent is not the page; start again")
     target = _kept(digest)
@@ -45,5 +45,5 @@ def _kept(digest: str) -> Path:
 
 
 def _digest(data: bytes) -> str:
-    """The digest that `dragstrip.model.page.Page.digest` has."""
+    """The digest of a page file, as in `dragstrip.model.page.Page.digest`."""
     return hashlib.sha256(data).hexdigest()[:12]

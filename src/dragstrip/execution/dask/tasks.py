@@ -1,4 +1,4 @@
-"""Tasks on named workers of a Dask scheduler, and what became of them."""
+"""Runs tasks on named workers of a Dask scheduler, and collects their results."""
 
 import contextlib
 import queue
@@ -16,13 +16,13 @@ from dragstrip.execution.executor import AttemptState
 from dragstrip.testbed.errors import TestbedError
 
 Get = Callable[[], Any]
-"""What a task returned. Raises what it raised, and `Lost`."""
+"""Returns a task's result. Raises the task's exception, or `Lost`."""
 Then = Callable[[PoolWorker, Get], Iterable[AttemptState]]
-"""What to do when a task of a worker is done."""
+"""Called with the worker and its result when a task is done."""
 
 
 class Lost(Exception):
-    """The task will have no answer."""
+    """Raised for a task that will never have a result."""
 
 
 class Tasks:
@@ -45,7 +45,8 @@ class Tasks:
     def submit(
         self, worker: PoolWorker, then: Then, task: Callable[..., Any], *args: Any, **options: Any
     ) -> None:
-        """`options` are those of Dask. Raises `TestbedError` if the scheduler is gone."""
+        """Submit a task to a worker; `then` is called with its result. `options` are those of Dask.
+        Raises `TestbedError` if the scheduler is gone."""
         options.setdefault("key", self.key(task.__name__))
         try:
             future = self._on(worker, task, *args, **options)
@@ -57,7 +58,7 @@ class Tasks:
     def send(
         self, worker: PoolWorker, then: Then, task: Callable[..., Any], large: Any, *rest: Any
     ) -> None:
-        """A task whose first argument is too large for the scheduler to keep."""
+        """Submit a task whose first argument is too large to send through the scheduler."""
         try:
             there = self._client.scatter(large, workers=[worker.address], hash=False)
         except (ClosedClientError, OSError, TimeoutError, KeyError, ValueError):
@@ -69,7 +70,8 @@ class Tasks:
         self.submit(worker, then, task, there, *rest)
 
     def done(self, seconds: float) -> Iterator[tuple[PoolWorker, Then, Get]]:
-        """Waits at most so long for the first."""
+        """Tasks that are done, each with a function that returns its result. Waits up to `seconds`
+        for the first."""
         failed, self._failed = self._failed, []
         yield from failed
         finished = [f for f in self._finished(0.0 if failed else seconds) if f.key in self._open]
@@ -83,7 +85,7 @@ class Tasks:
                 yield worker, then, get
 
     def forget(self, worker: PoolWorker) -> None:
-        """Drops the tasks of a worker that will not answer any longer."""
+        """Drop the tasks of a worker that will not answer any longer."""
         for key, (_, owner, _) in list(self._open.items()):
             if owner is worker:
                 self._drop(key)
@@ -91,7 +93,8 @@ class Tasks:
     def end(
         self, workers: Iterable[PoolWorker], task: Callable[..., Any], within_s: float
     ) -> Iterator[Any]:
-        """Drops all tasks and gives each worker a last one. Workers out of reach are skipped."""
+        """Drop all tasks, run `task` once on each worker and yield the results. Skips workers out
+        of reach."""
         if self._client.status != "running":
             return
         for key in list(self._open):
@@ -123,7 +126,8 @@ class Tasks:
             return futures
 
     def _fetch(self, good: Sequence[Future]) -> dict[str, Any]:
-        """Several results at once, which takes hardly longer than one; none if that fails."""
+        """Fetch several results at once, which takes hardly longer than one; empty if that
+        fails."""
         if len(good) < 2:
             return {}
 
@@ -138,7 +142,7 @@ class Tasks:
         return {future.key: value for future, value in zip(good, values, strict=True)}
 
     def _result(self, worker: PoolWorker, future: Future) -> Any:
-        """Does not wait for a worker that died between its answer and this."""
+        """Fetch one result. Raises `Lost` if the worker died before handing it over."""
         while future.status in ("finished", "error"):
             try:
                 return future.result(timeout=FETCH_S)
@@ -149,7 +153,7 @@ class Tasks:
         raise Lost
 
     def _drop(self, key: str) -> None:
-        """Cancels the task, if the scheduler can still be reached."""
+        """Cancel the task, if the scheduler can still be reached."""
         future, _, _ = self._open.pop(key)
         with contextlib.suppress(ClosedClientError, OSError, TimeoutError):
             future.cancel()

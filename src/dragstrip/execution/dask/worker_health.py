@@ -1,4 +1,4 @@
-"""Which workers turn out to be unable to make visits."""
+"""Refuses workers that turn out to be unable to make visits."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,8 @@ from dragstrip.schedule.schedule import Attempt
 from dragstrip.testbed.errors import TestbedError
 
 _TRIES = 3
-"""Machines on which an attempt breaks before it is the attempt that is at fault."""
+"""Number of machines on which an attempt must fail before the attempt is blamed, not the
+machines."""
 
 
 class WorkerHealth:
@@ -22,9 +23,10 @@ class WorkerHealth:
         self._waiting_told = False
 
     def result(self, worker: PoolWorker, get: Get, attempt: Attempt | None = None) -> Any:
-        """What a task returned; None if it is lost. A worker that cannot do it is refused.
+        """The task's result; None if it is lost or failed. A worker whose task fails is refused.
 
-        Raises `InputError`, and `TestbedError` for an attempt that breaks wherever it is made.
+        Raises `InputError` from an attempt, and `TestbedError` for an attempt that failed on
+        `_TRIES` machines.
         """
         try:
             return get()
@@ -51,7 +53,7 @@ class WorkerHealth:
         self._say(f"machine {name} at {worker.address} makes no visits: {reason}")
 
     def check_hope(self) -> None:
-        """Raises `TestbedError` if there are machines and none of them may make visits."""
+        """Raise `TestbedError` if there are workers and all are refused."""
         workers = self._pool.workers.values()
         if workers and all(worker.refused for worker in workers):
             reasons = dict.fromkeys(worker.refused for worker in workers)

@@ -10,26 +10,27 @@ from dragstrip.schedule.schedule import Attempt
 
 @dataclass(eq=False)
 class PoolWorker:
-    """A process of Dask's that runs tasks."""
+    """A Dask worker process, which runs tasks."""
 
     address: str
     accepted: bool = False
     """Whether its machine matches the other machines of the study."""
     stale: bool = False
-    """Whether another process took its place, which does not have the study."""
+    """Whether another process, which does not have the study, took its place."""
     refused: str = ""
-    """Why it makes no visits."""
+    """Why the worker makes no visits; empty if it may."""
     slots: int = 0
     ahead: int = 0
-    """Tasks beyond these that wait there, so that the next begins at once."""
+    """Tasks that may wait on the worker besides the running ones, so that the next begins at
+    once."""
     together: int = 1
-    """Attempts of one task at most."""
+    """Most attempts per task."""
     fingerprint: Fingerprint | None = None
     host: Host | None = None
-    """None until it makes visits."""
+    """The worker's machine; None until the worker makes visits."""
     running: set[Attempt] = field(default_factory=set)
     lacks: tuple[str, ...] = ()
-    """Digests of pages that it is still to be sent."""
+    """Digests of pages that still have to be sent to it."""
 
     @property
     def room(self) -> int:
@@ -38,23 +39,24 @@ class PoolWorker:
 
 @dataclass(eq=False)
 class PoolMachine:
-    """Several workers may run on one; its rule holds for all of them together."""
+    """A machine with one or more workers, whose attempts together obey its rule for parallel
+    blocks."""
 
     fingerprint: Fingerprint
     workers: list[PoolWorker] = field(default_factory=list)
     host: Host | None = None
-    """None until it is known to be fit."""
+    """The machine as a host for attempts; None until it has passed calibration and A/A control."""
     measuring: PoolWorker | None = None
-    """Who measures its link."""
+    """The worker that measures its link."""
 
 
 _TASK_S = 0.25
-"""What a task should take at least: what Dask adds to each is then a small part."""
+"""Seconds that a task should take at least, so that Dask's overhead per task is small."""
 _MOST_TOGETHER = 64
 
 
 class WorkerPool:
-    """Who is there, and what each has room for."""
+    """The known workers, and how many attempts each has room for."""
 
     def __init__(self) -> None:
         self.workers: dict[str, PoolWorker] = {}
@@ -62,7 +64,7 @@ class WorkerPool:
         self.machines: dict[str, PoolMachine] = {}
         """Machines by id."""
         self.ready = 0
-        """How often a worker became ready or left: changes with `hosts`."""
+        """Number of times that a worker became ready or left. It changes whenever `hosts` does."""
 
     @property
     def hosts(self) -> Sequence[Host]:
@@ -83,12 +85,12 @@ class WorkerPool:
         self.ready += 1
 
     def free(self, host: Host) -> PoolWorker:
-        """The one with most room for an attempt."""
+        """The host's worker with most room for an attempt."""
         workers = (w for w in self.workers.values() if w.host is host and not w.refused)
         return max(workers, key=lambda worker: worker.room - len(worker.running))
 
     def pace(self, worker: PoolWorker, attempt_s: float) -> None:
-        """How many attempts its tasks hold from now on, if one takes so long."""
+        """Choose how many attempts the worker's next tasks hold, given the seconds per attempt."""
         if not worker.host or not worker.slots:
             return
         before = worker.room
@@ -99,7 +101,7 @@ class WorkerPool:
         host.concurrency.jobs = max(host.concurrency.jobs, host.slots)
 
     def dismiss(self, worker: PoolWorker) -> None:
-        """Keeps a worker but gives it no further attempts."""
+        """Keep a worker but give it no further attempts."""
         self._no_room(worker)
         for machine in self.machines.values():
             if worker in machine.workers:

@@ -1,7 +1,7 @@
 """The tasks that a Dask worker carries out.
 
-An attempt's visits are returned all together, with their artefacts; if the worker dies before,
-nothing of the attempt exists.
+A task returns all visits of an attempt together, with their artefacts. If the worker dies before,
+the whole attempt is lost.
 """
 
 import atexit
@@ -28,8 +28,9 @@ _studies: dict[str, OpenSessions] = {}
 
 
 def open_study(setup: Setup) -> OpenedWorker:
-    """Gets ready for attempts, if all pages are here. Raises `TestbedError` if this machine lacks
-    a program, and `InputError` for a file of the study's that is not here."""
+    """Prepare for attempts, if all pages are here; otherwise return the digests of missing pages.
+    Raises `TestbedError` if this machine lacks a program, and `InputError` if it lacks a file of
+    the study."""
     if setup.study.ca and not Path(setup.study.ca).exists():
         raise InputError(f"{setup.study.ca}: is not on this machine")
     fingerprint = setup.fingerprint(setup.study)
@@ -47,7 +48,7 @@ def store_page(data: bytes, digest: str) -> bool:
 
 
 def calibrate(token: str) -> Calibration:
-    """Measures this machine's link, alone. Raises `TestbedError`."""
+    """Calibrate this machine's link while no other worker of it measures. Raises `TestbedError`."""
     sessions = _known(token)
     assert sessions.setup.calibrate
     with _alone():
@@ -55,7 +56,8 @@ def calibrate(token: str) -> Calibration:
 
 
 def aa_control(token: str, seed: int) -> AAControl:
-    """A round of this machine's A/A control, alone. Raises `TestbedError`."""
+    """Make a round of this machine's A/A control while no other worker of it measures. Raises
+    `TestbedError`."""
     sessions = _known(token)
     assert sessions.setup.aa_control
     with _alone():
@@ -67,7 +69,8 @@ def prepare(token: str, workers: int, pages: tuple[str, ...]) -> None:
 
 
 def make(token: str, key: str, restart: int | None, attempts: Sequence[Attempt]) -> Batch:
-    """The task of this `key`. If an attempt breaks, those before it are made; the first raises."""
+    """Make these attempts in the task `key`. If one fails, return the results of those before it;
+    if the first fails, raise its error."""
     began = time.monotonic()
     sessions = _known(token)
     sessions.renew(restart)
@@ -89,14 +92,14 @@ def close(token: str) -> dict[str, bytes]:
 
 @atexit.register
 def _close_all() -> None:
-    """A worker that is ended in order leaves no folder."""
+    """Close all sessions when the worker exits in order, so that no folder stays."""
     for token in list(_studies):
         close(token)
 
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """No other worker of this machine measures."""
+    """Hold a lock, so that no other worker of this machine measures meanwhile."""
     scratch_root().mkdir(mode=0o711, exist_ok=True)
     with (scratch_root() / "calibrating.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -115,7 +118,8 @@ def _wanted(key: str) -> bool:
 
 
 def _slots(most: int) -> int:
-    """What the worker was started with, else as many as its threads carry out, up to `most`."""
+    """Number of attempts that the worker has room for: the `RESOURCE` it was started with, or up to
+    `most`; never more than its threads."""
     worker = get_worker()
     declared = worker.state.total_resources.get(RESOURCE)
     if declared is None:

@@ -1,9 +1,8 @@
-"""A guest: user-mode Linux as one ordinary process of the caller's, whose clock is virtual.
+"""Starts a guest: user-mode Linux as an ordinary process of the caller, with a virtual clock.
 
-It sees the caller's files, with the caller's rights, and cannot change them but in the folder of
-its job and the capsule's. Everything random in it follows from its seed. Its command line, its
-environment and the paths it sees are the same on every start, for the kernel stirs them into its
-random numbers.
+A guest reads the caller's files with the caller's rights. It can write only to the folders of its
+job and of the capsule. All its random numbers follow from its seed. Its command line, environment
+and paths are the same on every start, because the kernel mixes them into its random numbers.
 """
 
 import contextlib
@@ -27,15 +26,16 @@ from dragstrip.testbed.net.link import EXACT_TIMERS
 from dragstrip.testbed.programs import PROGRAMS, program
 
 MEMORY_MB = 6144
-"""What a guest may use; it takes only what it needs."""
+"""Memory limit of a guest in MB. A guest takes only what it needs."""
 EPOCH_NS = 1_795_000_000_000_000_000
-"""When virtual time begins, in every guest alike: 18 November 2026."""
+"""Start of virtual time in every guest, ns of the Unix epoch: 18 November 2026."""
 _PACKAGE = Path(__file__).parents[2]
 _SHARED = Path("/dev/shm")
 _LAST_LINES = 3
 _NO_RDRAND = f"~{1 << 62}"
-"""Keeps BoringSSL, AWS-LC and OpenSSL from the processor's own random numbers, which no seed fixes.
-In decimal, for the BoringSSL of old browsers reads no other. See OPENSSL_ia32cap(3)."""
+"""Stops BoringSSL, AWS-LC and OpenSSL from using the processor's random numbers, which no seed
+determines. It is decimal, because the BoringSSL of old browsers reads nothing else. See
+OPENSSL_ia32cap(3)."""
 
 # The shell stays, for the first process has to bury those that lost their parents: the namespaces
 # of old browsers do not end before.
@@ -44,9 +44,12 @@ In decimal, for the BoringSSL of old browsers reads no other. See OPENSSL_ia32ca
 # is nowhere in what the kernel is told. hostfs follows /proc/self/cwd outside the guest.
 #
 # What is installed is reached by the same names everywhere: the length of an argument or of the
-# environment changes a program's course.
+# environment changes a program's course. So does the length of its own path: glibc reads that in
+# /proc/self/maps, which shows what a link leads to. So `dragstrip.execution.guest.inside` mounts
+# the programs. mount(8) would not do: it takes longer to find a longer path, and the end of a
+# program stirs its running time into the random numbers.
 _INIT = """#!/bin/sh
-mount -t proc proc /proc
+{free}mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t tmpfs tmpfs /run
 mount -t tmpfs tmpfs /mnt
@@ -57,17 +60,23 @@ mount -t hostfs none /mnt/job -o /proc/self/cwd
 ip link set lo up
 ln -s {bytecode} /mnt/home/bytecode
 ln -s {package} /mnt/home/dragstrip
-ln -s {programs} /mnt/home/programs
+mkdir /mnt/home/programs /mnt/home/.cache/dragstrip /mnt/home/installed
+ln -s {programs} /mnt/home/installed/programs
+ln -s {cache} /mnt/home/installed/cache
 ln -s {python} /mnt/home/python
 export {programs_are_in}=/mnt/home/programs
 export PYTHONPYCACHEPREFIX=/mnt/home/bytecode PYTHONDONTWRITEBYTECODE=1
 export HOME=/mnt/home TMPDIR=/mnt/tmp {exact}=1
 export OPENSSL_ia32cap='{no_rdrand}'
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-ln -s {cache} /mnt/home/.cache/dragstrip
 cd /mnt/home
-env PYTHONPATH={path} {python} -m dragstrip.execution.guest.inside /mnt/job /mnt/capsule
+{reset}env PYTHONPATH={path} {python} -m dragstrip.execution.guest.inside /mnt/job /mnt/capsule
 """
+_FREE = "chrt --batch --pid 0 $$\n"
+_RESET = "chrt --batch --reset-on-fork 0 "
+"""Where computing has a price, a batch process pays none (rules.toml of the kernel): what prepares
+the guest, and the program that measures. What that starts is no batch process. So its own start,
+which depends on what is installed, moves no clock."""
 
 
 class Guest:
@@ -77,26 +86,29 @@ class Guest:
         self._process = process
         self._folder = folder
         self.pid = process.pid
-        """The first of its session, too: all of the guest's processes are in it."""
+        """Process id, which is also the session id of all the guest's processes."""
 
     @property
     def running(self) -> bool:
         return self._process.poll() is None
 
     def last_words(self) -> str:
-        """The end of what its kernel said, in one line."""
+        """The last lines that the guest's kernel printed, as one line."""
         said = (self._folder / "console").read_text(errors="replace").strip().splitlines()
         return " ".join(line.strip() for line in said[-_LAST_LINES:]) or "it said nothing"
 
 
 @contextlib.contextmanager
-def guest(kernel: Path, folder: Path, clock: Clock, seed: int) -> Iterator[Guest]:
-    """Start a guest on the job in `folder`; it is gone when this ends, however that happens.
+def guest(
+    kernel: Path, folder: Path, clock: Clock, seed: int, slowdown: float = 1.0
+) -> Iterator[Guest]:
+    """Start a guest on the job in `folder`, and kill it at the end of the context. Its browsers pay
+    `slowdown` times the clock's prices.
 
     Raises `TestbedError` if it cannot be started.
     """
     init = folder / "init"
-    init.write_text(_init())
+    init.write_text(_init(clock))
     init.chmod(0o755)
     command = [
         str(kernel),
@@ -106,6 +118,7 @@ def guest(kernel: Path, folder: Path, clock: Clock, seed: int) -> Iterator[Guest
         "time-travel=inf-cpu",
         f"time-travel-start={EPOCH_NS}",
         *(f"dragstrip_{what}_ns={ns}" for what, ns in clock.prices_ns.items()),
+        *([f"dragstrip_client_percent={slowdown * 100:.0f}"] if slowdown > 1 else []),
     ]
     with _core() as core, (folder / "console").open("wb") as console:
         pinned = ["setpriv", "--pdeathsig", "KILL", "taskset", "--cpu-list", str(core)]
@@ -128,7 +141,7 @@ def guest(kernel: Path, folder: Path, clock: Clock, seed: int) -> Iterator[Guest
             process.wait()
 
 
-def _init() -> str:
+def _init(clock: Clock) -> str:
     needed = _needed()
     values = {
         "bytecode": bytecode(needed),
@@ -142,6 +155,8 @@ def _init() -> str:
         capsule=CAPSULE,
         exact=EXACT_TIMERS,
         no_rdrand=_NO_RDRAND,
+        free=_FREE if clock.prices_ns else "",
+        reset=_RESET if clock.prices_ns else "",
         programs_are_in=PROGRAMS,
         **{name: shlex.quote(str(value)) for name, value in values.items()},
     )
@@ -150,15 +165,16 @@ def _init() -> str:
 def _needed() -> list[str]:
     """Folders to add to PYTHONPATH so that Python finds what this package needs.
 
-    They follow from what is installed, not from the caller's path: a command, a test and a
-    cluster's worker have different paths, and must get the same bytes.
+    They depend on the installation and not on the caller's path: a command, a test and a cluster's
+    worker have different paths, but their guests must give the same bytes.
     """
     needed = Path(msgspec.__file__).parents[1]
     return [] if needed.is_relative_to(sys.prefix) else [str(needed)]
 
 
 def _environment(folder: Path, seed: int) -> dict[str, str]:
-    """A guest's memory is a file without a name, in memory where there is room for it."""
+    """Environment variables of a guest. Its memory is an unnamed file: in shared memory if there is
+    room for it, else in `folder`."""
     environment = {"DRAGSTRIP_SEED": str(seed), "HOME": "/proc/self/cwd", "PATH": os.defpath}
     with contextlib.suppress(OSError):
         there = os.statvfs(_SHARED)
@@ -169,11 +185,11 @@ def _environment(folder: Path, seed: int) -> dict[str, str]:
 
 @contextlib.contextmanager
 def _core() -> Iterator[int]:
-    """A core that no other guest is pinned to, as long as there is one.
+    """A core for a guest: one without another guest, if there is one.
 
-    A guest is one thread and its clock stands still while it waits: moving it from core to core
-    makes it three times slower, and changes no result. A guest reserves its core by the name of a
-    socket. A lock file would not do: programs with different temporary folders share the cores too.
+    A guest is one thread. Moving it from core to core makes it three times slower, but changes no
+    result. A guest reserves its core by the name of a socket. A lock file would not do: programs
+    with different temporary folders share the cores too.
     """
     cores = sorted(os.sched_getaffinity(0), reverse=True)
     with socket.socket(socket.AF_UNIX) as name:
@@ -184,7 +200,7 @@ def _core() -> Iterator[int]:
 
 
 def _named(free: socket.socket, name: str) -> bool:
-    """Whether the socket got the name, which no other on this machine has until it closes."""
+    """Bind the socket to the name; False if another socket on this machine holds it."""
     try:
         free.bind(f"\0{name}")
     except OSError:

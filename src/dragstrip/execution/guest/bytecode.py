@@ -1,7 +1,7 @@
-"""What guests run, compiled once outside of them.
+"""Compiles the Python code of guests once, outside of them.
 
-A guest cannot keep what it compiles, and compiling takes most of its start. Nor may it matter
-whether another command compiled a module before: that would change the course of a guest.
+A guest cannot keep compiled code, and compiling would take most of its start. Its virtual time
+would also depend on whether an earlier command had compiled a module.
 """
 
 import contextlib
@@ -21,16 +21,18 @@ from dragstrip.testbed.cache import cache_folder, unfinished
 _PACKAGE = Path(__file__).parents[2]
 _MODULES = ("dragstrip.execution.guest.inside", "dragstrip.verdict.page_check")
 SEEN_AT = "/mnt/home"
-"""The folder that has this package in a guest, wherever it is installed."""
+"""The folder above this package as guests see it, wherever it is installed."""
 _KEPT = 4
-"""Folders of other versions that stay."""
+"""Number of folders of other versions that are kept."""
 _IN_USE_S = 3600
-"""A folder that a guest was started with so recently stays as well: its command may still run."""
+"""A folder in which a guest was started less than this many seconds ago is kept as well, because
+its command may still run."""
 
 
 def bytecode(needed: Sequence[str]) -> Path:
-    """A folder for PYTHONPYCACHEPREFIX with what guests import, if `needed` is their PYTHONPATH
-    beside this package. Made if it is not there; where it cannot be, guests compile."""
+    """A folder for PYTHONPYCACHEPREFIX with the compiled modules that guests import. `needed` is
+    the guests' PYTHONPATH besides this package. The folder is made if it does not exist. If it
+    cannot be made, guests compile."""
     root = cache_folder("bytecode").absolute()
     path = ":".join([str(_PACKAGE.parent), *needed])
     name = _digest(path)
@@ -60,7 +62,7 @@ def _make(root: Path, name: str, path: str) -> None:
 
 
 def _below(prefix: Path) -> Path:
-    """Where Python keeps what it compiled of this package."""
+    """The folder below `prefix` in which Python keeps this package's compiled code."""
     return prefix / str(_PACKAGE).lstrip("/")
 
 

@@ -1,7 +1,7 @@
-"""Which blocks may run at once in guests: as many as are asked for, whatever they are.
+"""Lets any blocks run in parallel in guests, up to the requested number.
 
-A guest's clock does not notice who else uses the machine, so neither network nor processor sets a
-limit. More guests than cores only wait for each other.
+Other processes do not affect a guest's clock, so neither network nor CPU sets a limit. More guests
+than cores only wait for each other.
 """
 
 import time
@@ -14,15 +14,16 @@ from dragstrip.model.visit import Visit
 from dragstrip.schedule.estimate import load_s
 
 _START_S = 5.0
-"""Real time that a visit takes which loads nothing, with its share of the guest's start."""
+"""Real seconds per visit that do not depend on the page, including its share of the guest's
+start."""
 _LOAD_SHARE = 0.3
-"""Real time for each second of a load, much of which is idle."""
+"""Real seconds per virtual second of a load, much of which is idle."""
 _S_PER_MB = 4.0
-"""Real time that a visit takes in addition for each megabyte: packets cost most."""
+"""Additional real seconds per megabyte of a page, mostly for packets."""
 
 
 class GuestConcurrency:
-    """Lets `jobs` blocks run at once. See `dragstrip.execution.concurrency.Concurrency`."""
+    """Lets `jobs` blocks run in parallel. See `dragstrip.execution.concurrency.Concurrency`."""
 
     stagger_s = 0.0
 
@@ -43,7 +44,7 @@ class GuestConcurrency:
         return len(self._cells)
 
     def visit_s(self, cell: CellKey) -> float:
-        """Seconds of this machine's time from the end of the visit before to its own end."""
+        """Real seconds that one visit to this cell takes, from the end of the previous visit."""
         took_s = (time.monotonic() - self._began) * self.jobs
         known = took_s / self._expected_s if self._expected_s else 1.0
         return known * self._expect(cell)
@@ -62,7 +63,7 @@ class GuestConcurrency:
         return float(self.jobs)
 
     def seconds(self, visits: Mapping[CellKey, int]) -> float:
-        """How long this many visits on each cell take."""
+        """Real seconds for this many visits on each cell."""
         return sum(n * self.visit_s(cell) / self.jobs for cell, n in visits.items() if n)
 
     def _expect(self, cell: CellKey) -> float:

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from dragstrip.execution.guest.job import (
     ALIVE,
     ENDED,
@@ -38,14 +40,21 @@ _BEAT_S = 1.0
 PYTHON = "/mnt/home/python"
 """A link to the interpreter, see `dragstrip.execution.guest.boot`."""
 _SCRATCH = Path("/mnt/tmp")
+_INSTALLED = {"programs": "/mnt/home/programs", "cache": "/mnt/home/.cache/dragstrip"}
+"""Links in /mnt/home/installed, see `dragstrip.execution.guest.boot`, and where to show what they
+lead to."""
+_MS_BIND = 4096
+"""See mount(2)."""
 
 
 def main(folder: Path, capsule: Path) -> None:
     job = read(folder, JOB)
+    for what, shown in _INSTALLED.items():
+        _show(what, shown)
     os.environ.pop("PYTHONPATH", None)  # programs get the same environment everywhere,
     sys.executable = PYTHON  # and the same arguments
     if isinstance(job, BlockJob) and job.study.clock.prices_ns:
-        _take_no_time()
+        _go_first()
     settle(_SCRATCH)
     threading.Thread(target=_beat, args=(folder / ALIVE,), daemon=True).start()
     ended: Exception | None = None
@@ -61,9 +70,15 @@ def main(folder: Path, capsule: Path) -> None:
     write(folder, ENDED, ended)
 
 
-def _take_no_time() -> None:
-    """This program measures, and is not measured: with real-time priority, as the link's, its
-    system calls take no time (rules.toml of the kernel). What it starts has none."""
+def _show(what: str, shown: str) -> None:
+    """Mount what is installed; what is not installed is left out."""
+    link = f"/mnt/home/installed/{what}".encode()
+    ctypes.CDLL(None).mount(link, shown.encode(), None, _MS_BIND, None)
+
+
+def _go_first() -> None:
+    """Give this program real-time priority, like the link's: it measures, so it must not wait for
+    what it measures. Programs that it starts do not inherit the priority."""
     rank = os.sched_param(os.sched_get_priority_min(os.SCHED_FIFO))
     os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, rank)
 
@@ -71,7 +86,9 @@ def _take_no_time() -> None:
 def _results(job: Job, capsule: Path) -> Iterator[Any]:
     match job:
         case BlockJob():
-            with visit_session(job.study, capsule if job.artefacts else None) as visit:
+            as_fast = structs.replace(job.study.client, cpu_slowdown=1.0)
+            study = structs.replace(job.study, client=as_fast)
+            with visit_session(study, capsule if job.artefacts else None) as visit:
                 for block in job.blocks:
                     for stack in block.order:
                         settle(_SCRATCH)

@@ -1,7 +1,7 @@
-"""What passes between a guest and its owner, as files in a folder that both see.
+"""Files through which a guest and its owner exchange jobs and results, in a folder that both see.
 
-The owner writes the job before the guest starts; the guest writes results as they are made, and how
-it ended. A file appears under its name when all of it is there.
+The owner writes the job before the guest starts. The guest writes each result when it is made, and
+at last how it ended. A file gets its name only when it is complete.
 """
 
 import os
@@ -16,23 +16,27 @@ from dragstrip.model.study import Block, Client, Study
 
 JOB = "job"
 CAPSULE = "capsule"
-"""A link to the capsule, if what belongs to a visit or a browser is kept there."""
+"""A link to the capsule, if artefacts are kept there."""
 ENDED = "ended"
-"""An exception, or None: what the guest wrote last."""
+"""The guest's last file: the exception that ended it, or None."""
 ALIVE = "alive"
-"""Seconds of virtual time so far; changes as long as that goes on."""
+"""Seconds of virtual time so far. It keeps changing while virtual time passes."""
 
 
 class BlockJob(Struct, frozen=True, kw_only=True):
-    """An attempt at blocks, all of them. Its results are their visits, block by block, in the order
-    of each."""
+    """An attempt at blocks. Its results are their visits, block by block, in each block's order."""
 
     study: Study
     """The study, with only the pages that the blocks need."""
     blocks: tuple[Block, ...]
     attempt: int
     artefacts: bool
-    """Whether there is a capsule to keep them in."""
+    """Whether to keep artefacts in the capsule."""
+
+    @property
+    def slowdown(self) -> float:
+        """How many times slower the client is; its prices make it so, not the browser."""
+        return self.study.client.cpu_slowdown
 
     @property
     def about(self) -> str:
@@ -42,11 +46,13 @@ class BlockJob(Struct, frozen=True, kw_only=True):
 
 
 class CheckJob(Struct, frozen=True, kw_only=True):
-    """A page held against its recording, with results of `dragstrip.verdict.page_check`."""
+    """A job that compares a page with its recording. Its results are those of
+    `dragstrip.verdict.page_check`."""
 
     page: Page
     client: Client
     browser: str
+    slowdown: float = 1.0
 
     @property
     def about(self) -> str:
@@ -61,7 +67,7 @@ def result_file(number: int) -> str:
 
 
 def write(folder: Path, name: str, value: Any) -> None:
-    """Make `value` appear whole, or not at all."""
+    """Write `value` to a file that appears complete or not at all."""
     unfinished = folder / f"{name}.unfinished"
     with unfinished.open("wb") as file:
         pickle.dump(value, file)
@@ -71,6 +77,6 @@ def write(folder: Path, name: str, value: Any) -> None:
 
 
 def read(folder: Path, name: str) -> Any:
-    """What `write` wrote. Raises `FileNotFoundError`."""
+    """The value that `write` wrote. Raises `FileNotFoundError`."""
     with (folder / name).open("rb") as file:
         return pickle.load(file)

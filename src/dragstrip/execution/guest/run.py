@@ -1,4 +1,4 @@
-"""A job given to a guest, seen from outside: its results as they are made, and how it ended."""
+"""Runs a job in a guest: yields its results as they are made, and raises its errors."""
 
 import contextlib
 import time
@@ -15,13 +15,13 @@ from dragstrip.testbed.errors import GuestEnded, TestbedError
 from dragstrip.testbed.workspace import workspace
 
 STILL_S = 120.0
-"""How long a guest may compute, in CPU seconds of this machine, while virtual time stands still. A
-guest that waits for its turn on a busy machine computes nothing meanwhile."""
+"""How long a guest may compute, in CPU seconds of this machine, while virtual time stands still.
+The time that a guest waits for a busy CPU does not count."""
 _IDLE_TIMES = 10
-"""A guest that neither computes nor lets virtual time pass is given up after this many times
-`STILL_S`."""
+"""A guest that neither computes nor lets virtual time pass is killed after `STILL_S` times this."""
 ENDLESS_S = 6 * 3600
-"""How much virtual time may pass without a result: seconds of real time if all processes wait."""
+"""Most virtual seconds without a result. They take as many real seconds if all processes only
+wait."""
 _LOOK_S = 0.02
 _LOOK_AT_CPU_S = 0.5
 
@@ -30,7 +30,8 @@ _LOOK_AT_CPU_S = 0.5
 def guest_run(
     job: Job, clock: Clock, seed: int, artefacts: Path | None = None, still_s: float = STILL_S
 ) -> Iterator["GuestRun"]:
-    """Start a guest on `job`; it is gone when this ends. `artefacts` is the capsule it may write.
+    """Start a guest on `job`; it ends with the context. `artefacts` is the capsule, to which it may
+    write.
 
     Raises `TestbedError` if it cannot be started.
     """
@@ -38,13 +39,13 @@ def guest_run(
         if artefacts:
             (folder / CAPSULE).symlink_to(artefacts.absolute())
         write(folder, JOB, job)
-        with guest(kernel(), folder, clock, seed) as running:
+        with guest(kernel(), folder, clock, seed, job.slowdown) as running:
             yield GuestRun(running, folder, job.about, still_s)
 
 
 class GuestRun:
-    """Made by `guest_run`. Its methods raise what the guest raised, and `GuestEnded` if it died or
-    hangs."""
+    """A running job, which `guest_run` starts. Its methods raise the guest's exception, and
+    `GuestEnded` if it died or hangs."""
 
     def __init__(self, running: Guest, folder: Path, about: str, still_s: float) -> None:
         self._guest = running
@@ -53,24 +54,25 @@ class GuestRun:
         self._still_s = still_s
 
     def result(self, number: int) -> Any:
-        """Wait for the result, counted from 0."""
+        """Wait for the result with this number, counted from 0."""
         if not self._await(result_file(number)):
             raise GuestEnded("the guest ended before its visits were made")
         return read(self._folder, result_file(number))
 
     def results(self) -> Iterator[Any]:
-        """All of them, as they are made."""
+        """All results, as they are made."""
         number = 0
         while self._await(result_file(number)):
             yield read(self._folder, result_file(number))
             number += 1
 
     def finish(self) -> None:
-        """Wait until the guest has put away what belongs to no single result."""
+        """Wait until the guest has stored the artefacts that belong to no single result."""
         self._await(None)
 
     def _await(self, name: str | None) -> bool:
-        """False if the guest ended well without this file."""
+        """Wait for a file of the guest; False if the guest ended without an error and without the
+        file."""
         beat, still = self._beat(), Standstill(self._guest.pid)
         latest = beat + ENDLESS_S
         while True:
@@ -116,7 +118,7 @@ class GuestRun:
 
 
 class Standstill:
-    """How much a guest, a session of processes, has computed since virtual time last moved."""
+    """CPU time that a guest's session of processes has used since virtual time last moved."""
 
     def __init__(self, session: int) -> None:
         self._session = session
@@ -125,8 +127,8 @@ class Standstill:
         self._computed_s = 0.0
 
     def look(self) -> tuple[float, float]:
-        """CPU seconds, and seconds, of this machine. Processes that came and went between two looks
-        are missed."""
+        """CPU seconds and elapsed seconds since then. Processes that start and end between two
+        calls are missed."""
         now = time.monotonic()
         if now - self._looked > _LOOK_AT_CPU_S:
             spent = session_cpu_s(self._session)

@@ -1,4 +1,4 @@
-"""A session in virtual time: a guest for each batch of blocks."""
+"""A session in virtual time, with one guest per batch of blocks."""
 
 import contextlib
 import glob
@@ -23,11 +23,11 @@ from dragstrip.testbed.workspace import workspace
 def guest_session(
     study: Study, artefacts: Path | None = None, still_s: float = STILL_S
 ) -> Iterator[Visitor]:
-    """Opens a session that makes each batch in one guest.
+    """Open a session that makes each batch in one guest.
 
-    The guest always begins with the batch's first block and makes all up to the last one ordered.
-    So a visit does not depend on where an earlier run stopped. A block that is attempted again has
-    its own guest. Raises as `visit_session` does.
+    The guest always begins with the batch's first block and ends with the last ordered block. So a
+    visit does not depend on where an earlier run stopped. A block that is attempted again has its
+    own guest. Raises as `visit_session` does.
     """
     with _Blocks(study, artefacts, still_s) as blocks:
         yield blocks.visit
@@ -49,7 +49,7 @@ class _Blocks:
         self._open.close()
 
     def visit(self, order: VisitOrder) -> MadeVisit:
-        """Raises what the guest raised, and `GuestEnded` if it died or hangs."""
+        """Make a visit. Raises the guest's exception, and `GuestEnded` if it died or hangs."""
         if self._running is None or not self._running.makes(order):
             self._open.close()
             self._running = None
@@ -79,7 +79,7 @@ class _Blocks:
         return _Guest(self._open.enter_context(run), job, folder, self._artefacts)
 
     def _blocks(self, order: VisitOrder) -> tuple[Block, ...]:
-        """What a guest has to make for this order and those that follow it."""
+        """The blocks that a guest makes for this order and the following ones."""
         if order.attempt:
             return (order.block,)
         batch = self._batch[order.block.id]
@@ -90,9 +90,9 @@ class _Blocks:
 class _Guest:
     """A guest that makes an attempt at blocks.
 
-    It writes artefacts into its own folder, empty at first: what a capsule already holds would
-    shift its clock by microseconds. The artefacts of an ordered visit move to the capsule. Those of
-    visits that the capsule had before stay as they are.
+    The guest writes artefacts into a new folder, because existing files in the capsule would shift
+    its clock by microseconds. Artefacts of ordered visits are then moved to the capsule. Visits
+    that the capsule had before keep their artefacts.
     """
 
     def __init__(
@@ -106,9 +106,10 @@ class _Guest:
         self._given: set[int] = set()
 
     def makes(self, order: VisitOrder) -> bool:
-        """Whether the guest still makes this visit.
+        """Whether the guest will still make this visit.
 
-        It does not if it handed the visit out before: a second order asks to repeat the visit.
+        It will not if it made the visit before: a second order means that the visit is to be
+        repeated.
         """
         number = self._number.get((order.block.id, order.stack))
         return order.attempt == self._attempt and number is not None and number not in self._given
@@ -141,10 +142,10 @@ class _Guest:
 
 
 def seed_of(study: Study, block: str, attempt: int) -> int:
-    """The seed of everything random in the guest: 63 bits.
+    """Seed of all random numbers in the guest: 63 bits.
 
-    It follows from the study's seed and the attempt at the guest's first block: guests differ, and
-    a repetition of one does not.
+    It follows from the study's seed, the guest's first block and the attempt. So different guests
+    have different seeds, and a repeated guest has the same one.
     """
     text = f"{study.seed}:{block}:{attempt}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1

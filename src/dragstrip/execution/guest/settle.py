@@ -1,7 +1,7 @@
-"""Removes what a guest's start left in its clock and its random numbers.
+"""Removes the traces of a guest's start from its clock and its random numbers.
 
-A look for a missing file takes 1 us, so the time of Python's start depends on the installation.
-How many random numbers it draws depends on the version of Python.
+Looking for a missing file takes 1 us of virtual time, so the duration of Python's start depends on
+the installation. The number of random numbers drawn depends on Python's version.
 """
 
 import ctypes
@@ -12,13 +12,14 @@ import time
 from pathlib import Path
 
 _STEP_NS = 1_000_000_000
-"""Time since the guest's start. Idle time passes at once."""
+"""The guest waits until a multiple of this time (ns) since its start. Idle time passes at once."""
 _BEFORE_NS = 10_000_000
 _SOON_NS = 300_000
-"""A time before the kernel's next tick, which was set by the old clock. A timer that is due earlier
-makes the kernel set the tick again."""
+"""Time in ns before the kernel's next tick, which the old clock has set. A timer that expires
+sooner makes the kernel set the tick again."""
 _READING_NS = 256
-"""Time that a reading of the clock takes, see `dragstrip/execution/guest/kernel/rules.toml`."""
+"""Time in ns that a reading of the clock takes, see
+`dragstrip/execution/guest/kernel/rules.toml`."""
 _TIMER_ABSTIME = 1
 _RANDOM = (1, 8)
 """Major and minor number of /dev/random, which the guest's root may lack."""
@@ -27,8 +28,8 @@ _RESEED = 0x5207
 
 
 def settle(scratch: Path) -> None:
-    """Wait for the next full second since the guest's start. Then draw all further random numbers
-    from the kernel's pool, whatever was drawn before. `scratch` is a folder for a device's file."""
+    """Wait for the next full second since the guest's start. Then reseed the kernel's random
+    numbers, whatever was drawn before. `scratch` is a folder for a device file."""
     now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     until = (now + _BEFORE_NS) // _STEP_NS * _STEP_NS + _STEP_NS
     _wait(until - _BEFORE_NS)
@@ -48,7 +49,7 @@ def _wait(until_ns: int) -> None:
 
 
 def _round_up() -> None:
-    """Advance the time to a whole number of readings.
+    """Advance the time to a multiple of `_READING_NS`.
 
     The kernel sets timers relative to the clock, so any remainder would stay forever. Programs of a
     guest advance the time in a page that they share with the kernel.

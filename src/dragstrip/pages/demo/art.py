@@ -1,4 +1,4 @@
-"""The demo page's pictures: landscapes painted by rule, each from a seed and a palette."""
+"""The demo page's pictures: landscapes painted by an algorithm, each from a seed and a palette."""
 
 import io
 import math
@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw
 
 Colour = tuple[int, int, int]
 Palette = tuple[Colour, ...]
-"""Sky above, sky at the horizon, sun, far ground, near ground."""
+"""Colours of the upper sky, the sky at the horizon, the sun, the far ground and the near ground."""
 
 PALETTES: dict[str, Palette] = {
     "dawn": ((74, 92, 140), (250, 196, 160), (255, 236, 200), (196, 132, 132), (52, 40, 74)),
@@ -56,7 +56,7 @@ def portrait(palette: str, seed: int, size: int) -> Image.Image:
 
 
 def encode(image: Image.Image, kind: str, quality: int) -> bytes:
-    """The picture as `kind` of ``JPEG``, ``PNG`` or ``WEBP``; PNG takes no quality."""
+    """The picture in the format `kind`: ``JPEG``, ``PNG`` or ``WEBP``. PNG ignores `quality`."""
     file = io.BytesIO()
     options = {} if kind == "PNG" else {"quality": quality}
     image.save(file, kind, **options)
@@ -69,7 +69,7 @@ def _mix(a: Colour, b: Colour, share: float) -> Colour:
 
 
 def _noise(draw: random.Random, width: int, height: int, cells: int) -> Plane:
-    """Clouds between 0 and 1: octaves of coarse random grids, smoothly enlarged."""
+    """Clouds as values from 0 to 1: octaves of coarse random grids, smoothly enlarged."""
     total = np.zeros((height, width), dtype=np.float32)
     for octave in range(4):
         side = cells << octave
@@ -86,7 +86,7 @@ def _image(pixels: Plane) -> Image.Image:
 
 
 def _grain(image: Image.Image, draw: random.Random) -> Image.Image:
-    """Film grain: without it a picture compresses unlike any photograph."""
+    """The picture with film grain. Without grain it would compress unlike any photograph."""
     pixels = np.asarray(image, dtype=np.int16)
     count = image.width * image.height
     grain = np.frombuffer(draw.randbytes(count), dtype=np.uint8).reshape(pixels.shape[:2])
@@ -95,7 +95,7 @@ def _grain(image: Image.Image, draw: random.Random) -> Image.Image:
 
 
 def _sky(colours: Palette, draw: random.Random, width: int, height: int) -> Image.Image:
-    """Gradient, clouds and a glowing sun or moon."""
+    """A sky with a gradient, clouds and a glowing sun or moon."""
     top, horizon, sun = (np.array(c, dtype=np.float32) for c in colours[:3])
     columns, rows = width // 8, height // 8
     y = np.linspace(0, 1, rows, dtype=np.float32)[:, None, None]
@@ -115,7 +115,7 @@ def _sky(colours: Palette, draw: random.Random, width: int, height: int) -> Imag
 
 
 def _ridge(draw: random.Random, width: int, rough: float) -> Polyline:
-    """A skyline around 0, at most about 1 high; `rough` is the weight of its small waves."""
+    """Heights of a skyline around 0, at most about 1; `rough` is the weight of its small waves."""
     x = np.linspace(0, 1, width)
     line = np.zeros(width)
     for octave in range(7):
@@ -220,7 +220,7 @@ def _forest(image: Image.Image, colours: Palette, draw: random.Random) -> Image.
 
 
 def _tiles(image: Image.Image, colours: Palette, draw: random.Random) -> Image.Image:
-    """No landscape: quarter circles in a grid."""
+    """An abstract picture: quarter circles in a grid."""
     width, height = image.size
     side = height // 4
     pen = ImageDraw.Draw(image)
@@ -248,7 +248,8 @@ SCENES: dict[str, Callable[[Image.Image, Palette, random.Random], Image.Image]] 
 
 
 def contours(seed: int, width: int, height: int, levels: int) -> npt.NDArray[np.uint8]:
-    """A map: which of `levels` heights each pixel lies on, with a line where it changes."""
+    """A contour map: the index, below `levels`, of each pixel's height, with a line where it
+    changes."""
     relief = _noise(random.Random(f"map:{seed}"), width, height, 3)
     fine = np.floor(relief * (levels * 4 - 1)).astype(np.uint8)
     line = (fine != np.roll(fine, 1, axis=0)) | (fine != np.roll(fine, 1, axis=1))

@@ -27,7 +27,8 @@ def document(
     writers: Iterable[tuple[str, str]],
     gallery: Iterable[str],
 ) -> str:
-    """The first story is the hero; `most_read` and `writers` come with the URLs of pictures."""
+    """The HTML of the page. The first story is the lead story; `most_read` and `writers` come with
+    the URLs of pictures."""
     return Template(template).substitute(
         hero=_hero(stories[0]),
         cards="\n".join(_card(story) for story in stories[1:]),

@@ -36,7 +36,7 @@ _ASSETS = (
 )
 _WEIGHTS = (300, 400, 700)
 _ON_PAGE = 16
-"""Number of stories in the document; the others are in the archive's data."""
+"""Number of stories in the document. The others are in the data of the page's archive."""
 _MOST_READ = (4, 7, 10, 13, 17, 20)
 _WRITERS = {
     "Ines Harrow": "noon",
@@ -51,7 +51,8 @@ _MAP_COLOURS = ("17566a", "2a6d80", "4c8c99", "8ab8b8", "f2e6c8", "dcd8a8", "b8c
 
 
 def demo() -> Recording:
-    """The demo page. Equal bytes every time, given the same Pillow and brotli."""
+    """The demo page. The bytes are the same each time with the same versions of Pillow and
+    brotli."""
     stories = _stories()
     thumbs = [(stories[i], f"{IMG}/thumbs/{i:02}.webp") for i in _MOST_READ]
     writers = [(n, f"{IMG}/writers/{n.split()[0].lower()}.png") for n in _WRITERS]
@@ -100,7 +101,7 @@ def _stories() -> list[Story]:
 
 
 def _answer(url: str, ending: str, body: bytes) -> Recorded:
-    """An answer with the usual headers of such a file."""
+    """An answer with the usual headers of a file with this ending."""
     lasting = "no-cache" if ending in (".html", ".json") else "public, max-age=31536000, immutable"
     etag = hashlib.sha256(body).hexdigest()[:16]
     headers = [
@@ -152,7 +153,7 @@ def _map(width: int, height: int) -> bytes:
 
 
 def _tides() -> dict[str, object]:
-    """Tides about twice a day, a little later in each harbour."""
+    """Tide tables with high water about twice a day, a little later in each harbour."""
     steps = range(0, 48 * 60 + 1, _TIDE_STEP_MINUTES)
     return {
         "step_minutes": _TIDE_STEP_MINUTES,

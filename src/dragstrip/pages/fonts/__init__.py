@@ -1,4 +1,4 @@
-"""Web fonts drawn for dragstrip; `scripts/fonts.py` makes them."""
+"""Web fonts drawn for dragstrip by `scripts/fonts.py`."""
 
 from importlib.resources import files
 

@@ -1,1 +1,1 @@
-"""The page file: what it holds, how it is written and loaded."""
+"""The page file: its content, and how to write and load it."""

@@ -1,4 +1,4 @@
-"""The page file (docs/reference/page-format.md): write a recording, load a page."""
+"""Writes a recording to a page file, and loads a page from it (docs/reference/page-format.md)."""
 
 import hashlib
 import os
@@ -37,8 +37,8 @@ SUFFIX = ".har.zip"
 HAR_MEMBER = "har.har"
 _ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 _MOST_BYTES = 8_000_000_000
-"""The most bytes that all members together may unpack to. dragstrip writes members uncompressed, so
-its files are about as large unpacked."""
+"""Most bytes that all members together may unpack to. dragstrip does not compress members, so its
+own files unpack to about their size."""
 _MEMBER = re.compile(r"([0-9a-f]{64})\.[a-z0-9]{1,8}")
 _FAMILIES: Mapping[str, Literal["h1", "h2", "h3"]] = {
     "http/1": "h1",
@@ -49,7 +49,7 @@ _FAMILIES: Mapping[str, Literal["h1", "h2", "h3"]] = {
     "h3": "h3",
     "quic": "h3",
 }
-"""Protocol by the start of a HAR's httpVersion. Google QUIC counts as HTTP/3."""
+"""Protocol by the beginning of a HAR's httpVersion. Google QUIC counts as HTTP/3."""
 _EXTENSIONS = {
     "text/html": ".html",
     "text/css": ".css",
@@ -67,7 +67,7 @@ _EXTENSIONS = {
 
 
 def write_page(path: Path, recording: Recording) -> Page:
-    """Write the page file and load it. The file appears whole or not at all.
+    """Write the page file and load it. The file appears complete or not at all.
 
     The bytes depend on the recording alone. Raises `PageError`.
     """
@@ -90,13 +90,13 @@ def write_page(path: Path, recording: Recording) -> Page:
 
 
 def load_page(path: Path) -> Page:
-    """Check the page file against its format, bodies included, and describe its content. Raises
-    `PageError`, which names the file and the place in it."""
+    """Load a page file after checking its format, including the bodies. Raises `PageError`, which
+    names the file and the place in it."""
     return _load(path, path)
 
 
 def read_screenshot(page: Page) -> bytes | None:
-    """How the page looked when it was recorded (PNG); None without a screenshot."""
+    """The page's recorded screenshot (PNG); None if it has none."""
     if not page.screenshot:
         return None
     with zipfile.ZipFile(page.path) as archive:
@@ -115,7 +115,7 @@ def _write_zip(file: IO[bytes], text: bytes, recording: Recording) -> None:
 
 
 def _load(file: Path, path: Path) -> Page:
-    """Reads the page of a file that is, or will be, at `path`."""
+    """Load the page in `file`. The page's path will be `path`."""
     try:
         with file.open("rb") as whole:
             digest = hashlib.file_digest(whole, "sha256").hexdigest()[:12]
@@ -134,11 +134,12 @@ def _load(file: Path, path: Path) -> Page:
 
 
 class _Flaw(ValueError):
-    """What in the HAR breaks the format, and where."""
+    """Raised if the HAR breaks the format; the text says how and where."""
 
 
 def _body_sizes(archive: zipfile.ZipFile) -> dict[str, int]:
-    """Length of each body member, after checking that it is the body its name says."""
+    """Length of each body member. Raises `_Flaw` unless a member's name is the SHA-256 of its
+    bytes."""
     names = archive.namelist()
     if not names or names[0] != HAR_MEMBER:
         raise _Flaw("it must be the first member of the archive")
@@ -200,7 +201,7 @@ def _socket(index: int, entry: har.Entry) -> PageSocket:
 
 
 def _spoken(entries: Sequence[har.Entry]) -> dict[str, Literal["h1", "h2", "h3"]]:
-    """The protocol of most of a host's https answers, by host; in a tie, the older one."""
+    """The protocol of most of a host's https answers, by host; in a tie, the older protocol."""
     seen: dict[str, Counter[Literal["h1", "h2", "h3"]]] = {}
     for entry in entries:
         place = urlsplit(entry.request.url)

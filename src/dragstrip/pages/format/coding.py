@@ -13,11 +13,11 @@ _RAW_DEFLATE = -zlib.MAX_WBITS
 
 
 class CodingError(ValueError):
-    """A body is not in the coding its headers claim."""
+    """Raised if a body is not in the coding that its headers claim."""
 
 
 class TooLong(ValueError):
-    """A body decodes to more than it may."""
+    """Raised if a body decodes to more bytes than allowed."""
 
 
 # Decoders get the body and how many bytes they may return, one more than may be; -1 for all.
@@ -58,7 +58,8 @@ _DECODERS: Mapping[str, Callable[[bytes, int], bytes]] = {
 
 
 def decode(body: bytes, codings: str, most: int | None = None) -> bytes:
-    """`body` without the content encoding a header names, such as ``gzip`` or ``gzip, br``.
+    """Decode `body` from the content codings in `codings`, the value of a header such as ``gzip``
+    or ``gzip, br``.
 
     An empty body is empty in every coding. Raises `CodingError`, and `TooLong` for more than `most`
     bytes.
@@ -90,19 +91,19 @@ _TRIED: Mapping[str, Sequence[int]] = {
     "zstd": (1, 3, 9, 19),
 }
 _SLOW_BYTES = 400_000
-"""Longer bodies skip the two slowest settings, which would take seconds."""
+"""Longer bodies skip the two slowest compression levels, which would take seconds."""
 
 
 def encode(body: bytes, coding: str, level: int) -> bytes:
-    """`body` in ``gzip``, ``deflate``, ``br`` or ``zstd``, at a level of zlib, Brotli or Zstandard.
-    Equal input gives equal bytes, as long as the library's version is the same."""
+    """Encode `body` in ``gzip``, ``deflate``, ``br`` or ``zstd``, at a compression level of zlib,
+    Brotli or Zstandard. Equal input gives equal bytes with the same version of the library."""
     return _ENCODERS[coding](body, level)
 
 
 def encode_near(body: bytes, coding: str, size: int) -> bytes | None:
-    """`body` in a content coding, by the setting whose result is nearest to `size` bytes.
+    """Encode `body` with the compression level whose result is nearest to `size` bytes.
 
-    None if the coding is not one we know. An empty body is empty in every coding.
+    None if the coding is unknown. An empty body is empty in every coding.
     """
     if not body or coding in ("", "identity"):
         return body

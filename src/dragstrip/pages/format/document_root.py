@@ -1,4 +1,4 @@
-"""A page as a folder of files, for servers that serve files."""
+"""Writes a page as a folder of files, for servers that serve files."""
 
 import zipfile
 from pathlib import Path
@@ -12,10 +12,11 @@ from dragstrip.pages.format.sockets import is_socket
 
 
 def write_document_root(page: Page, folder: Path) -> None:
-    """``folder/HOST/PATH`` for each recorded body, without content encoding; `folder` is made.
+    """Write each recorded body to ``folder/HOST/PATH``, without content encoding. `folder` is
+    created.
 
-    Raises `PageError` for what files cannot say: two answers at one path, a status but 200, a
-    method but GET.
+    Raises `PageError` for answers that files cannot represent: two at one path, a status other than
+    200, or a method other than GET.
     """
     with zipfile.ZipFile(page.path) as archive:
         written: dict[Path, str] = {}

@@ -1,6 +1,6 @@
 """HAR 1.2 as typed records, with the `_dragstrip` fields of docs/reference/page-format.md.
 
-Only what a page file needs; other fields a HAR may carry are ignored when read.
+The records have only the fields that a page file needs; all other fields are ignored.
 """
 
 from datetime import datetime
@@ -14,7 +14,7 @@ from dragstrip.model.graph import Graph
 
 
 class Part(Struct, frozen=True, rename="camel"):
-    """Base of all parts: HAR spells its fields in camel case."""
+    """Base of all records, with HAR's camel case names."""
 
 
 class Pair(Part, frozen=True, kw_only=True):
@@ -67,7 +67,7 @@ class Timings(Part, frozen=True, kw_only=True):
 
 
 class Initiator(Part, frozen=True, kw_only=True, omit_defaults=True):
-    """The initiator as browsers' own exports spell it."""
+    """The initiator in the format of browsers' own exports."""
 
     url: str = ""
     inferred: bool = False
@@ -80,15 +80,15 @@ class EntryExtra(Part, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Message(Part, frozen=True, kw_only=True):
-    """One message of a WebSocket, as Chromium's exports have it."""
+    """A message of a WebSocket in the format of Chromium's exports."""
 
     type: Literal["send", "receive"]
     time: float
     """Time in seconds of the Unix epoch."""
     opcode: int
-    """RFC 6455 section 11.8."""
+    """Opcode (RFC 6455 section 11.8)."""
     data: str
-    """Text; base64 unless the opcode says text."""
+    """The text, or base64 if the opcode is not text."""
 
 
 class Entry(Part, frozen=True, kw_only=True, omit_defaults=True):
@@ -108,7 +108,7 @@ class Entry(Part, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class PageTimings(Part, frozen=True, kw_only=True, omit_defaults=True):
-    """Left out where the recording is of bodies and not of a visit."""
+    """Times of the recorded visit. Left out if a recording has bodies but no visit."""
 
     on_load: float | None = None
 
@@ -126,7 +126,7 @@ class Creator(Part, frozen=True, kw_only=True):
 
 
 class Failed(Part, frozen=True, kw_only=True):
-    """A request that no answer was recorded for."""
+    """A request without a recorded answer."""
 
     method: str
     url: str
@@ -163,6 +163,5 @@ def encode(har: Har) -> bytes:
 
 
 def decode(text: bytes) -> Har:
-    """Read a HAR. Raises `msgspec.DecodeError`, whose text ends in the JSON path of what is
-    wrong."""
+    """Read a HAR. Raises `msgspec.DecodeError`, whose text ends with the JSON path of the error."""
     return msgspec.json.decode(text, type=Har)

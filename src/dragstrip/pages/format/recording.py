@@ -1,6 +1,6 @@
-"""What every importer and generator returns: a page as recorded answers with bodies.
+"""The type that every importer and generator returns: a page as recorded answers with bodies.
 
-A sibling importer is one function `path -> Recording`; `dragstrip.pages.format.archive` writes it.
+`dragstrip.pages.format.archive` writes it to a page file.
 """
 
 import re
@@ -18,7 +18,7 @@ from dragstrip.pages.format.coding import decode
 Headers = tuple[tuple[str, str], ...]
 
 EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
-"""When generated pages were "recorded": a constant, so that their bytes never change."""
+"""Date of generated pages: a constant, so that their bytes never change."""
 
 _CONNECTION_HEADERS = frozenset(
     "transfer-encoding connection keep-alive upgrade alt-svc strict-transport-security "
@@ -29,26 +29,26 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 HTML = ("text/html", "application/xhtml+xml")
 """Media types of documents."""
 REFERRING = (*HTML, "text/css")
-"""Media types of text that names other resources."""
+"""Media types of text that may name other resources."""
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 class PageError(InputError):
-    """An error for a page that is not available. The text names the file, the place in it and what
-    to do."""
+    """Raised if a page is not available. The text names the file, the place in it and what to
+    do."""
 
 
 class Certificate(Struct, frozen=True):
-    """A server's certificate as far as the recording shows it."""
+    """A server's certificate, as far as it was recorded."""
 
     id: str
-    """Id that is equal for equal certificates, as far as the recording tells."""
+    """Id that is equal for equal certificates, as far as they were recorded."""
     names: tuple[str, ...]
-    """DNS names in it, as far as the recording shows them; the first label may be ``*``."""
+    """DNS names in the certificate, as far as recorded. The first label may be ``*``."""
 
 
 class Recorded(Struct, frozen=True, kw_only=True, dict=True):
-    """One request and what answered it."""
+    """A request and its answer."""
 
     url: str
     method: str = "GET"
@@ -58,27 +58,27 @@ class Recorded(Struct, frozen=True, kw_only=True, dict=True):
     headers: Headers = ()
     request_headers: Headers = ()
     upload_bytes: int = 0
-    """Length of the request's body."""
+    """Length of the request's body in bytes."""
     held: bool = False
-    """Whether a script of the document asks for it once all that the markup names has ended. The
+    """Whether a script of the document requests it once all objects in the markup have ended. The
     load event waits for its end."""
     wire: bytes = b""
     """The body as it crossed the wire: de-chunked, content encoding kept."""
     started: datetime = EPOCH
     time_ms: float = 0.0
-    """How long the exchange took; 0 where the recording does not say."""
+    """Duration of the exchange in ms; 0 if not recorded."""
     initiator: str = ""
     """URL of the resource that caused the request, if the recorder named one."""
     inferred: bool = False
-    """The initiator is the importer's guess, because the recorder named none."""
+    """Whether the initiator is the importer's guess, because the recorder named none."""
     think_ms: float | None = None
-    """How long the server took to answer, round trip left out, if the recording says."""
+    """Time in ms that the server took to answer, without the round trip; None if not recorded."""
     early_hints: tuple[str, ...] = ()
     """`link` values of an answer with status 103 before this one (RFC 8297)."""
     server_ip: str = ""
-    """Address of the server that answered, if the recording says."""
+    """Address of the server that answered; empty if not recorded."""
     certificate: Certificate | None = None
-    """The server's certificate, if the recording says."""
+    """The server's certificate; None if not recorded."""
 
     @property
     def coding(self) -> str:
@@ -101,69 +101,70 @@ class Message(Struct, frozen=True, kw_only=True):
     sent: bool
     """Whether the page sent it; otherwise its server did."""
     at_ms: float
-    """Time since the opening."""
+    """Time since the socket opened, in ms."""
     opcode: int
-    """RFC 6455 section 11.8: 1 is text, 2 binary."""
+    """Opcode (RFC 6455 section 11.8): 1 is text, 2 binary."""
     data: str
-    """Text; base64 unless the opcode says text."""
+    """The text, or base64 if the opcode is not text."""
 
 
 class RecordedSocket(Struct, frozen=True, kw_only=True):
-    """One WebSocket (RFC 6455) that opened."""
+    """A WebSocket (RFC 6455) that opened."""
 
     url: str
     http_version: str = "HTTP/1.1"
     headers: Headers = ()
-    """Headers of the answer that opened it."""
+    """Headers of the answer that opened the socket."""
     started: datetime = EPOCH
     open_ms: float = 0.0
-    """Time from the start until it was open."""
+    """Time in ms from the start of the handshake until the socket was open."""
     time_ms: float = 0.0
-    """Time until it was closed, or the recording ended."""
+    """Time in ms from the start of the handshake until the socket closed or the recording ended."""
     initiator: str = ""
     messages: tuple[Message, ...] = ()
 
 
 class Recording(Struct, frozen=True, kw_only=True):
-    """A whole page in memory, ready to be written."""
+    """A complete page in memory, ready to be written."""
 
     name: str
     url: str
-    """Where a visit starts."""
+    """URL where a visit starts."""
     source: str
     changes: tuple[str, ...] = ()
     answers: Sequence[Recorded]
-    """The answers in recorded order. Iterated more than once, so it may read its bodies from
-    disk."""
+    """The answers in recorded order. The sequence is iterated more than once, so it may read bodies
+    from disk each time."""
     failures: tuple[Failure, ...] = ()
     sockets: tuple[RecordedSocket, ...] = ()
     screenshot: bytes = b""
     """The page as it looked when recorded, PNG; empty without a screenshot."""
     done: str = AT_LOAD
-    """When it counts as loaded, see `dragstrip.model.done`."""
+    """When the page counts as loaded, see `dragstrip.model.done`."""
     load_ms: float | None = None
-    """Load event of the recorded visit, from the first request's start."""
+    """Load event of the recorded visit, in ms since the first request started; None if not
+    recorded."""
 
 
 def one_line(text: str) -> str:
-    """Text of a recording, shortened for use in a sentence."""
+    """Text from a recording, shortened for use in a sentence."""
     return re.sub(r"[^!-~]+", " ", text)[:200]
 
 
 def header(headers: Iterable[tuple[str, str]], name: str) -> str:
-    """The first value of that name (case does not matter), or an empty string."""
+    """The first header value with this name (case does not matter), or an empty string."""
     return next((v for n, v in headers if n.lower() == name), "")
 
 
 def is_connection_header(name: str) -> bool:
-    """Whether it describes the recorded connection, so that a page file leaves it out."""
+    """Whether a header describes the recorded connection, so that a page file leaves it out."""
     return name.lower() in _CONNECTION_HEADERS or name.lower().startswith("proxy-")
 
 
 def replaying(headers: Iterable[tuple[str, str]]) -> Headers:
-    """The headers that describe the answer and not the connection it came over.
+    """The headers to replay: those that describe the answer and not its connection.
 
-    What HTTP/2 and HTTP/3 cannot carry (RFC 9113 section 8.2.1) goes too.
+    Headers that HTTP/2 and HTTP/3 cannot carry (RFC 9113 section 8.2.1) are left out, too.
     """
     return tuple(
         (name, _CONTROLS.sub("", value))

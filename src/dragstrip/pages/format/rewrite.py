@@ -1,4 +1,4 @@
-"""Writes a page file again with changes in its HAR."""
+"""Changes the HAR in a page file."""
 
 import os
 import tempfile
@@ -12,13 +12,13 @@ from dragstrip.pages.format.archive import HAR_MEMBER, load_page
 from dragstrip.pages.format.recording import PageError
 
 Change = Callable[[har.Log, zipfile.ZipFile], tuple[har.Log, Mapping[str, bytes]]]
-"""A change of a page file: takes what the file says and the file itself; gives what it is to say
-and the bodies that this needs, by member. Members that nothing refers to any more are left out."""
+"""A change of a page file. It takes the HAR's log and the open file, and returns the new log and
+additional bodies by member name. Members that the log no longer names are left out."""
 
 
 def rewrite(page: Page, out: Path, change: Change) -> Page:
-    """Write the page file with `change` to `out`, which may be the page itself. It appears whole or
-    not at all. Raises `PageError`."""
+    """Write the page file with `change` to `out`, which may be the page itself. The file appears
+    complete or not at all. Raises `PageError`."""
     unfinished = None
     try:
         handle, unfinished = tempfile.mkstemp(dir=out.parent, prefix=".page-")

@@ -1,4 +1,4 @@
-"""WebSockets in the page file: entries after all others, in the fields of Chromium's exports."""
+"""WebSockets in the page file: entries after all others, with the fields of Chromium's exports."""
 
 import base64
 import binascii
@@ -19,8 +19,7 @@ def is_socket(entry: har.Entry) -> bool:
 
 
 def page_socket(entry: har.Entry) -> PageSocket:
-    """What a page says of the socket in this entry. Raises `ValueError`, which names the place in
-    the entry."""
+    """The WebSocket in this entry. Raises `ValueError`, which names the place in the entry."""
     url = entry.request.url
     try:
         if (normal := servable_socket(url, keep_http=True)) != url:

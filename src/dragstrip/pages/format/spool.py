@@ -1,4 +1,4 @@
-"""Bodies that stay on disk until they are looked at."""
+"""Keeps bodies on disk until they are needed."""
 
 import tempfile
 import weakref
@@ -14,10 +14,10 @@ _IN_MEMORY = 32_000_000
 
 
 class SpooledExchange(Recorded, frozen=True, kw_only=True, dict=True):
-    """An exchange whose body is not in memory: its `wire` is empty."""
+    """An exchange with its body on disk: its `wire` is empty."""
 
     load: Callable[[], bytes]
-    """The body as it crossed the wire."""
+    """Reads the body as it crossed the wire."""
 
 
 def whole(answer: Recorded) -> Recorded:
@@ -30,7 +30,8 @@ def whole(answer: Recorded) -> Recorded:
 
 
 class WholeExchanges(Sequence[Recorded]):
-    """Exchanges that read their bodies when looked at, so that one is in memory at a time."""
+    """A sequence of exchanges that reads each body on access, so that only one is in memory at a
+    time."""
 
     def __init__(self, answers: Iterable[Recorded]) -> None:
         self._answers = tuple(answers)
@@ -49,7 +50,7 @@ class WholeExchanges(Sequence[Recorded]):
 
 
 class Spool:
-    """A file without a name that holds bodies, in memory while it is small."""
+    """An unnamed temporary file with bodies, which stays in memory while it is small."""
 
     def __init__(self) -> None:
         self._file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
@@ -57,7 +58,7 @@ class Spool:
         weakref.finalize(self, self._file.close)
 
     def keep(self, body: bytes) -> Callable[[], bytes]:
-        """What reads the body again."""
+        """Store a body; returns a function that reads it back."""
         at = self._end
         self._file.seek(at)
         self._file.write(body)

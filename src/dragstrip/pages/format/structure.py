@@ -1,8 +1,8 @@
-"""The structure of a page without its bodies: which object asks for which, of what kind and
-size.
+"""The structure of a page without its bodies: its objects, their kinds and sizes, and which object
+requests which.
 
-A HAR without bodies and a stand-in of the corpus both come to this; `dragstrip.pages.made` makes a
-page of it that a browser loads and paints.
+HARs without bodies and the corpus's stand-ins are turned into a structure. `dragstrip.pages.made`
+makes from it a page that a browser loads and paints.
 """
 
 from datetime import datetime
@@ -13,11 +13,13 @@ from msgspec import Struct
 from dragstrip.pages.format.recording import EPOCH, Certificate, Headers
 
 ResourceKind = Literal["document", "style", "script", "image", "font", "fetch"]
-"""How the page makes the browser request it. A script fetches kinds that have no element."""
+"""The kind of a request, which decides how the page makes the browser send it. A script fetches
+kinds that have no element."""
 
 
 class Object(Struct, frozen=True, kw_only=True):
-    """One request and the shape of its answer. Its place in the list is its identity."""
+    """One request and the shape of its answer. Other objects refer to it by its index in the
+    list."""
 
     url: str
     """The URL as the origin serves it, see `dragstrip.pages.format.urls.servable`."""
@@ -28,31 +30,34 @@ class Object(Struct, frozen=True, kw_only=True):
     status: int = 200
     content_type: str = ""
     headers: Headers = ()
-    """Further recorded headers that may be sent again."""
+    """Other recorded headers that may be sent again."""
     parent: int | None = None
-    """What must have arrived before this is asked for; None for where the visit starts."""
+    """Index of the object that must have arrived before this one is requested; None where the visit
+    starts."""
     initiator: int | None = None
-    """The recorded cause; the parent or one of its ancestors."""
+    """Index of the object that caused the request in the recording; the parent or one of its
+    ancestors."""
     inferred: bool = False
-    """The recording did not name the initiator."""
+    """Whether the recording did not name the initiator."""
     follows: int | None = None
-    """The redirect that leads here; then the browser follows it without a request from the page."""
+    """Index of the redirect that leads here. Then the browser requests this object without the
+    page."""
     location: str = ""
-    """Where a redirect leads."""
+    """URL that a redirect leads to; empty for other answers."""
     upload: int = 0
     """Bytes of the request's body."""
     preflighted: bool = False
     """Whether a CORS preflight precedes it."""
     blocking: bool = True
-    """A script that the parser waits for, where the markup names it."""
+    """Whether the parser waits for a script in the markup."""
     box: tuple[int, int] = (0, 0)
-    """CSS pixels of an image or frame; (0, 0) leaves it to its size."""
+    """Width and height of an image or frame in CSS pixels; (0, 0) chooses them by its bytes."""
     busy_ms: float = 0.0
-    """How long a script keeps the browser busy."""
+    """Time in ms that a script keeps the browser busy."""
     started: datetime = EPOCH
     time_ms: float = 0.0
     think_ms: float | None = None
-    """How long the server took to answer, round trip left out, if the recording says."""
+    """Time in ms that the server took to answer, without the round trip; None if not recorded."""
     status_text: str = ""
     http_version: str = "HTTP/1.1"
     server_ip: str = ""
@@ -60,11 +65,12 @@ class Object(Struct, frozen=True, kw_only=True):
 
 
 class Structure(Struct, frozen=True, kw_only=True):
-    """The structure of a page to make. A parent or redirect comes before what it leads to."""
+    """The structure of a page to make. A parent or redirect precedes the objects that it leads
+    to."""
 
     name: str
     title: str
     source: str
     changes: tuple[str, ...] = ()
     objects: tuple[Object, ...]
-    """The first one is where the visit starts."""
+    """All objects. A visit starts with the first."""

@@ -8,18 +8,20 @@ _DNS_NAME = re.compile(r"(?!.*[-.]$)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*")
 # What a URL may hold as it stands; everything else (spaces, non-ASCII) is percent-encoded.
 URL_CHARACTERS = "%!$&'()*+,;=:@/?~|[]{}^`\\\"<>"
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
-"""A number as the last label of a host makes it an IPv4 address (URL standard, section 3.5)."""
+"""A number as the last label of a host, which makes the host an IPv4 address (URL standard, section
+3.5)."""
 _DEFAULT_PORT = {"http": 80, "https": 443}
 _LOCAL = "localhost"
-"""Name that stays on the machine (RFC 6761 section 6.3)."""
+"""A name that always means the browser's own machine (RFC 6761 section 6.3)."""
 
 
 class Unservable(ValueError):
-    """The origin cannot serve this; the text says why."""
+    """Raised for a URL that the origin cannot serve; the text says why."""
 
 
 def absolute(base: str, written: str) -> str:
-    """The URL that a document at `base` means, without fragment; empty if it is no URL."""
+    """Resolve the reference `written` in a document at `base`, without fragment; empty if it is no
+    URL."""
     try:
         return urljoin(base, written).partition("#")[0]
     except ValueError:  # such as a bad IPv6 literal
@@ -27,12 +29,12 @@ def absolute(base: str, written: str) -> str:
 
 
 def is_local(host: str) -> bool:
-    """Whether browsers look for the host on their own machine, without asking for its name."""
+    """Whether browsers connect to their own machine for this host, without a DNS lookup."""
     return host == _LOCAL or host.endswith(f".{_LOCAL}")
 
 
 def is_ip(host: str) -> bool:
-    """Whether the host is an address, and so no name."""
+    """Whether the host is an IP address and not a name."""
     try:
         ip_address(host)
     except ValueError:
@@ -41,10 +43,10 @@ def is_ip(host: str) -> bool:
 
 
 def servable(url: str, *, keep_http: bool = False) -> str:
-    """The normalised `url`: host in lower case, no default port, no fragment; https for http unless
-    that is kept. Raises `Unservable`.
+    """The normalised `url`: host in lower case, no default port, no fragment. http becomes https
+    unless `keep_http`. Raises `Unservable`.
 
-    A host that browsers look up nowhere, an IP address or localhost, is none: see
+    IP addresses and localhost are not servable, because browsers look up no name for them: see
     `dragstrip.pages.importers.local_hosts`.
     """
     try:
@@ -81,7 +83,7 @@ def servable_socket(url: str, *, keep_http: bool = False) -> str:
 
 
 def port_of(url: str) -> int:
-    """Where a server answers this servable URL."""
+    """The port of a servable URL."""
     parts = urlsplit(url)
     scheme = parts.scheme.replace("ws", "http", 1)
     return parts.port or _DEFAULT_PORT[scheme]

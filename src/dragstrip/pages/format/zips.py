@@ -1,4 +1,4 @@
-"""What zips of any origin may raise."""
+"""Exceptions of damaged zip files."""
 
 import lzma
 import struct
@@ -9,5 +9,5 @@ BAD_ZIP = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
     *(EOFError, RuntimeError, ValueError),
 )
-"""What `zipfile` raises on a damaged, locked or unknown archive, beside `OSError`, and beside
-`KeyError` for a member that is not there."""
+"""Exceptions that `zipfile` raises for a damaged, encrypted or unknown archive, besides `OSError`,
+and `KeyError` for a missing member."""

@@ -1,4 +1,5 @@
-"""Zstandard (RFC 8878): of the standard library from Python 3.14, before it the backport."""
+"""Zstandard (RFC 8878), from the standard library since Python 3.14, otherwise from the
+backport."""
 
 import sys
 

@@ -1,8 +1,4 @@
-"""A page that paints known boxes at known times, to check what the frames show of it.
-
-Each box spans the viewport from top to bottom, so its share of the picture is its share of the
-width. The load event waits for the last box.
-"""
+"""A page that paints known boxes at known times, to check what the recorded frames show."""
 
 from collections.abc import Sequence
 
@@ -15,7 +11,7 @@ URL = "https://painted.test/"
 
 class PaintedBox(Struct, frozen=True):
     at_ms: int
-    """When it is painted, since the start of navigation."""
+    """Time in ms after the start of the navigation at which it is painted."""
     width_percent: int
     colour: str
 
@@ -25,7 +21,8 @@ BOXES = (
     PaintedBox(400, 70, "#00a000"),
     PaintedBox(800, 10, "#0000c0"),
 )
-"""Complete to 20, 90 and 100 %: VC85 at 400 ms, SpeedIndex 200 + 200 * 0.8 + 400 * 0.1 = 400 ms."""
+"""Boxes that complete the page to 20, 90 and 100 %: VC85 at 400 ms, SpeedIndex 200 + 200 * 0.8 +
+400 * 0.1 = 400 ms."""
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>painted</title><link rel="icon" href="data:,">

@@ -1,4 +1,4 @@
-"""A page that asks for part of an object, and says whether it got that part."""
+"""A page that requests part of an object, and reports whether it got exactly that part."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ _HOST = "https://ranges.test"
 _NUMBERS = "".join(f"{n:03} " for n in range(500))
 _FIRST, _LAST = 100, 199
 AS_ASKED = f"{_HOST}/as-asked"
-"""URL that the page asks for if the answer was 206 with exactly those bytes."""
+"""URL that the page requests if the answer was 206 with exactly the requested bytes."""
 _DOCUMENT = f"""<!doctype html><title>Ranges</title><script>
 const part = new XMLHttpRequest();
 part.open("GET", "/numbers", false);

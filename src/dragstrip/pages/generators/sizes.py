@@ -1,4 +1,4 @@
-"""How many objects of which sizes: ``64x10KB``, ``50x400B-8KB``."""
+"""Numbers and sizes of objects: ``64x10KB``, ``50x400B-8KB``."""
 
 import random
 
@@ -11,7 +11,7 @@ MAX_OBJECTS = 10_000
 MAX_TOTAL_BYTES = 1_000_000_000
 _SIZE = r"[0-9.]+[a-zA-Z]*"
 PATTERN = rf"([0-9]+)x({_SIZE})(?:-({_SIZE}))?"
-"""Pattern whose groups are the texts that `parse_sizes` takes."""
+"""Regular expression whose groups are the arguments of `parse_sizes`."""
 
 
 class Sizes(Struct, frozen=True, kw_only=True):
@@ -23,8 +23,8 @@ class Sizes(Struct, frozen=True, kw_only=True):
     def sizes(self, draw: random.Random) -> list[int]:
         """One size for each object: evenly spaced on a logarithmic scale, shuffled.
 
-        So a page's weight does not depend on the seed. The papers do not say how sizes lie
-        between their limits; this is our choice.
+        So a page's weight does not depend on the seed. The papers do not give the distribution of
+        sizes between their limits; this one is our choice.
         """
         ratio = self.high / self.low if self.low else 1
         sizes = [round(self.low * ratio ** ((i + 0.5) / self.count)) for i in range(self.count)]
@@ -32,7 +32,7 @@ class Sizes(Struct, frozen=True, kw_only=True):
         return sizes
 
     def __str__(self) -> str:
-        """``10000 bytes``, ``400 to 8000 bytes``."""
+        """The sizes in words: ``10000 bytes``, ``400 to 8000 bytes``."""
         return f"{self.low}" + (f" to {self.high}" if self.high > self.low else "") + " bytes"
 
 
@@ -40,8 +40,8 @@ NONE = Sizes(count=0, low=0, high=0)
 
 
 def parse_sizes(count: str, low: str, high: str | None, *, least: int, what: str) -> Sizes:
-    """Reads a range of sizes. Raises `PageError`, whose text continues the name of the page. `what`
-    is the kind of the smallest object."""
+    """Parse a range of sizes. Raises `PageError`, whose text continues the name of the page.
+    `least` is the minimum size in bytes of an object of the kind `what`."""
     try:
         smallest = parse_size_bytes(low)
         found = Sizes(

@@ -18,18 +18,19 @@ _SHARES: tuple[tuple[ResourceKind, str, float, float], ...] = (
 close to the figures of public Web archives."""
 _DOCUMENT_WEIGHT = 1.5
 _SPREAD = 0.8
-"""Sigma of the logarithm of sizes within a kind."""
+"""Standard deviation of the logarithm of sizes within a kind."""
 _LEAST_BYTES = {"style": 400, "script": 400, "font": 7_000, "fetch": 60, "image": 43}
 _EARLY = 0.6
-"""Share of the scripts' offspring that the document names itself."""
+"""Share of the objects that scripts could request which the document names itself."""
 
 
 def standin(name: str, *, objects: int, size: int, hosts: int, source: str) -> Structure:
-    """`objects` requests, the document among them, of `size` bytes together on `hosts` hosts.
+    """A structure of `objects` requests, including the document, with `size` bytes in all, on
+    `hosts` hosts.
 
-    Every host serves at least one object; the document's own serves most style sheets. Scripts ask
-    for some of the scripts, fetches and pictures, style sheets for the fonts. The name is the
-    seed. Raises `PageError` if there are more hosts than objects.
+    Every host serves at least one object; the document's host serves most style sheets. Scripts
+    request some of the scripts, fetches and pictures, and style sheets request the fonts. The name
+    is the random seed. Raises `PageError` if there are more hosts than objects.
     """
     if not 1 <= hosts <= objects:
         raise PageError(f"{name}: {objects} objects cannot come from {hosts} hosts")
@@ -61,7 +62,7 @@ def standin(name: str, *, objects: int, size: int, hosts: int, source: str) -> S
 
 
 def _rows(count: int, draw: random.Random) -> list[tuple[ResourceKind, str, float]]:
-    """Kind, type and weight of each object; blocking ones come first, as on real pages."""
+    """Kind, type and relative size of each object. Blocking ones come first, as on real pages."""
     wanted = [(kind, mime, weight, share * count) for kind, mime, share, weight in _SHARES]
     rows: list[tuple[ResourceKind, str, float]] = []
     for kind, mime, weight, number in wanted:
@@ -78,7 +79,8 @@ def _rows(count: int, draw: random.Random) -> list[tuple[ResourceKind, str, floa
 
 
 def _sizes(weights: list[float], floors: list[int], total: int) -> list[int]:
-    """Shares of `total` by weight, none below its floor, together exactly `total`."""
+    """Divide `total` by weight into sizes that are not below their floors and that sum to exactly
+    `total`."""
     fixed: set[int] = set()
     while True:
         free = total - sum(floors[i] for i in fixed)
@@ -100,7 +102,8 @@ def _host(names: list[str], kind: ResourceKind, draw: random.Random) -> str:
 
 
 def _parent(made: list[Object], kind: ResourceKind, draw: random.Random) -> int:
-    """The document, or a script or style sheet for some of what these request."""
+    """Index of the parent of a new object: the document, or for some kinds a script or style
+    sheet."""
     asking = "style" if kind == "font" else "script"
     able = [i for i, o in enumerate(made) if o.kind == asking]
     alone = kind == "style" or (kind not in ("font", "fetch") and draw.random() < _EARLY)

@@ -1,13 +1,13 @@
 """Synthetic pages: ``64x10KB`` is a document and 64 images of exactly 10,000 bytes each.
 
 ``50x400B-8KB`` spreads the sizes over a range, ``64x10KB:script`` makes scripts (or ``style``, or
-``mix`` of all three), ``64x10KB@4`` deals the objects to four hosts. ``64x10KB+1x5MB:post`` uploads
-5,000,000 bytes once all that has arrived, ``1x5MB:post`` nothing else.
+``mix`` of all three), ``64x10KB@4`` spreads the objects over four hosts. ``64x10KB+1x5MB:post``
+uploads 5,000,000 bytes once all objects have arrived; ``1x5MB:post`` only uploads.
 
 Each image is a PNG of grey noise in uncompressed deflate blocks. So a browser fetches and decodes
-real pixels to the end, no middle layer can shrink the bytes, and the file length is exact to the
-byte. A rest of less than a row of pixels goes into an ancillary chunk, which decoders skip. Scripts
-and style sheets are comments of noise around nothing, which browsers parse to the end.
+real pixels to the end, no proxy can shrink the bytes, and the file length is exact to the byte. A
+remainder of less than a row of pixels is put into an ancillary chunk, which decoders skip. Scripts
+and style sheets are only comments of noise, which browsers parse to the end.
 """
 
 import math
@@ -24,7 +24,8 @@ from dragstrip.pages.made.text import CODE, fill
 
 DOMAIN = "synth.test"
 _BOX_PX = 24
-"""All images are shown alike, small enough that Chromium gives none a better priority."""
+"""Width and height of every image. Images are so small that Chromium raises the priority of
+none."""
 
 _SPEC = re.compile(rf"{PATTERN}(?::([a-z]+))?(?:@([0-9]{{1,5}}))?")
 _BLOCK = 65_535  # longest stored block, RFC 1951 section 3.2.4
@@ -44,19 +45,19 @@ _TYPES = {
 
 
 class Spec(Sizes, frozen=True, kw_only=True):
-    """What ``50x400B-8KB:mix@4+1x5MB:post`` says."""
+    """A parsed specification such as ``50x400B-8KB:mix@4+1x5MB:post``."""
 
     forms: tuple[Form, ...]
-    """Dealt to the objects in turn."""
+    """Forms, assigned to the objects in turn."""
     hosts: int
     uploads: Sizes = NONE
 
 
 def synth(spec: str, *, hosts: int | None = None, seed: int = 0) -> Recording:
-    """A page like ``64x10KB``, its objects dealt to `hosts` hosts in turn.
+    """A page such as ``64x10KB``, with its objects on `hosts` hosts in turn.
 
-    The document comes from the first host, and uploads go there. Nothing may be cached, so every
-    visit fetches all of it. Equal arguments give equal bytes. Raises `PageError`.
+    The document comes from the first host, and uploads go there. No object may be cached, so every
+    visit fetches all of them. Equal arguments give equal bytes. Raises `PageError`.
     """
     parsed = parse_spec(spec)
     count, hosts = parsed.count, hosts or parsed.hosts
@@ -107,7 +108,7 @@ def parse_spec(spec: str) -> Spec:
 
 
 def _parse(spec: str) -> Spec:
-    """Reads a specification. Raises `PageError`, without naming the page."""
+    """Parse a specification. Raises `PageError`, which does not name the page."""
     objects, uploads = split(spec)
     if not objects:
         return Spec(count=0, low=0, high=0, forms=(), hosts=1, uploads=uploads)
@@ -145,7 +146,8 @@ def noise_png(size: int, seed: str) -> bytes:
 
 
 def _shape(room: int) -> tuple[int, int]:
-    """Width and height whose rows, one byte longer each, fill `room` or leave a chunk's frame."""
+    """Width and height of a picture whose rows, with one filter byte each, fill `room` bytes or
+    leave enough for a chunk."""
     if room < 1_000:
         return room - 1, 1
     width = math.isqrt(room)
@@ -153,7 +155,7 @@ def _shape(room: int) -> tuple[int, int]:
 
 
 def _stored(data: bytes) -> bytes:
-    """A zlib stream of stored blocks, the same bytes whichever zlib is installed."""
+    """A zlib stream of stored blocks, whose bytes do not depend on the installed zlib."""
     blocks = [data[i : i + _BLOCK] for i in range(0, len(data), _BLOCK)]
     stream = b"".join(
         struct.pack("<BHH", block is blocks[-1], len(block), len(block) ^ 0xFFFF) + block

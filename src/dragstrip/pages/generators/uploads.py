@@ -14,7 +14,8 @@ _ANSWER = b"received\n"
 
 
 def split(spec: str) -> tuple[str, Sizes]:
-    """``12x10KB+1x5MB:post`` -> ``12x10KB`` and the sizes of the uploads; either may be missing.
+    """Split off the uploads: ``12x10KB+1x5MB:post`` -> ``12x10KB`` and the sizes of the uploads.
+    Either may be missing.
 
     Raises `PageError`, whose text continues the name of the page.
     """
@@ -31,8 +32,8 @@ def split(spec: str) -> tuple[str, Sizes]:
 
 
 def script(uploads: Sequence[tuple[str, int]], objects: int) -> str:
-    """A script for the document's head. It uploads each number of bytes to its URL, once that many
-    objects of the markup have ended."""
+    """A script for the document's head. Once `objects` objects of the markup have ended, it uploads
+    the given number of bytes to each URL."""
     text = files("dragstrip.pages.generators").joinpath("upload.js").read_text()
     lines = (line.strip() for line in text.splitlines())
     code = "\n".join(line for line in lines if line and not line.startswith("//"))
@@ -41,7 +42,7 @@ def script(uploads: Sequence[tuple[str, int]], objects: int) -> str:
 
 
 def answer(url: str, size: int) -> Recorded:
-    """What answers an upload."""
+    """The answer to an upload."""
     return Recorded(
         url=url,
         method="POST",

@@ -1,4 +1,4 @@
-"""The requests of several visits of a page, side by side."""
+"""Matches the requests of several visits of a page."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Sequence
@@ -11,10 +11,10 @@ from dragstrip.model.visit import Request, Visit
 
 
 class AlignedRequest(Struct, frozen=True):
-    """One request as each visit made it."""
+    """One request as it occurred in each visit."""
 
     made: tuple[Request | None, ...]
-    """The request of each visit; None where it was not made."""
+    """The request in each visit; None where the visit did not make it."""
 
     @property
     def one(self) -> Request:
@@ -26,9 +26,9 @@ class AlignedRequest(Struct, frozen=True):
 
 
 def align(visits: Sequence[Visit]) -> list[AlignedRequest]:
-    """Requests that more than half of the visits sent to the network, by start. Requests are the
-    same if they share method, URL and place among such requests. The rest is matched by URL without
-    the query."""
+    """Requests that more than half of the visits sent to the network, by start. Requests of two
+    visits match if they have the same method, URL and number among equal ones. The remaining
+    requests are matched by URL without the query."""
     left = [[r for r in v.requests if r.protocol and not r.from_cache] for v in visits]
     rows = _taken(left, lambda r: (r.method, r.url), len(visits))
     rows += _taken(left, lambda r: (r.method, address(r.url)), len(visits) // 2 + 1)
@@ -39,7 +39,8 @@ def align(visits: Sequence[Visit]) -> list[AlignedRequest]:
 def _taken(
     left: list[list[Request]], key: Callable[[Request], Hashable], least: int
 ) -> list[dict[int, Request]]:
-    """Removes from `left` what at least this many visits have, by visit."""
+    """Remove from `left` the requests whose key occurs in at least `least` visits; returns them by
+    visit."""
     found: dict[Hashable, dict[int, Request]] = defaultdict(dict)
     for number, requests in enumerate(left):
         seen: Counter[Hashable] = Counter()

@@ -15,14 +15,14 @@ from dragstrip.pages.format.sockets import is_socket
 class Body(Struct, frozen=True, kw_only=True):
     resource: Resource
     location: str = ""
-    """Where a redirect leads, as written."""
+    """Target of a redirect, as written."""
     decoded: bytes = b""
     """Decoded body of documents and style sheets; empty for others."""
     wire: bytes = b""
     coding: str = ""
     upload_bytes: int = 0
     held: bool = False
-    """Whether the answer was held open, as `dragstrip.pages.format.recording.Recorded.held`."""
+    """Whether a script requests it late, see `dragstrip.pages.format.recording.Recorded.held`."""
 
 
 def bodies(page: Page) -> Iterator[Body]:

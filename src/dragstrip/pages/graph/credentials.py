@@ -1,9 +1,8 @@
-"""Which requests go without cookies and other credentials.
+"""Finds the requests that a browser sends without cookies and other credentials.
 
-Chromium keeps those on connections of their own (`PrivacyMode` of its network stack). The Fetch
-standard sends credentials with every request that is not CORS. Fonts, scripts' own requests,
-modules and what markup calls `crossorigin` are CORS, and have them only within the document's
-origin.
+Chromium keeps such requests on separate connections (`PrivacyMode` of its network stack). By the
+Fetch standard, every request without CORS carries credentials. Requests of fonts, scripts, modules
+and elements with `crossorigin` use CORS, and carry credentials only to the document's own origin.
 """
 
 from collections import Counter, defaultdict
@@ -19,7 +18,7 @@ _MULTIPLEXED = ("h2", "h3")
 
 
 def by_rule(scene: Scene, asked: Sequence[PlacedRequest]) -> list[bool]:
-    """Whether each request carries credentials, as far as the page's structure says."""
+    """Whether each request carries credentials, as far as the page's structure shows."""
     found = owners(asked)
     return [
         _has(scene, one, None if owner is None else asked[owner])
@@ -28,9 +27,9 @@ def by_rule(scene: Scene, asked: Sequence[PlacedRequest]) -> list[bool]:
 
 
 def by_visits(rule: Sequence[bool], rows: Sequence[AlignedRequest]) -> list[bool]:
-    """Whether each request carries credentials, corrected by visits. Requests that shared a
-    connection are alike, whatever the structure says of a few of them: scripts may ask for
-    credentials, and no markup shows it."""
+    """Whether each request carries credentials, by `rule` and corrected by visits. All requests on
+    one connection are alike, even if `rule` differs for a few of them: scripts may choose to send
+    credentials, which no markup shows."""
     votes: list[Counter[bool]] = [Counter() for _ in rows]
     for visit in range(len(rows[0].made) if rows else 0):
         together: dict[int, list[int]] = defaultdict(list)
@@ -46,7 +45,7 @@ def by_visits(rule: Sequence[bool], rows: Sequence[AlignedRequest]) -> list[bool
 
 
 def _has(scene: Scene, one: PlacedRequest, owner: PlacedRequest | None) -> bool:
-    """`owner` is the document on whose behalf it is asked for."""
+    """Whether the request `one` carries credentials. `owner` is the document that makes it."""
     if owner is None or _origin(one.url) == _origin(owner.url):
         return True
     document = scene.document(owner.url)

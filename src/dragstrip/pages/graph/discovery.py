@@ -1,9 +1,9 @@
-"""What a request waits for, by how the browser discovers it.
+"""Derives a request's waits from how the browser discovers it.
 
-HTML's parser and Blink's preload scanner find what markup names when its bytes arrive. A script
-runs when it is here, the parser has reached it, and the scripts and style sheets before it are here
-(HTML, section 4.12.1). A style sheet's pictures and fonts are asked for when the page is laid out,
-so when the sheets that hold up painting are here and the body has begun.
+HTML's parser and Blink's preload scanner find a reference when its bytes arrive. A script runs when
+it has arrived, the parser has reached it, and the scripts and style sheets before it have arrived
+(HTML, section 4.12.1). A style sheet's pictures and fonts are requested when the page is laid out:
+when the style sheets that block rendering have arrived and the body has begun.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,20 +14,20 @@ from dragstrip.model.graph import RequestCause, Wait
 from dragstrip.pages.graph.scene import Document, Scene
 
 _PARSER_FOUND = ("frame",)
-"""The preload scanner leaves frames to the parser."""
+"""Elements that the preload scanner leaves to the parser."""
 
 
 class PlacedRequest(Struct, frozen=True, kw_only=True):
-    """A request, as far as its place in the graph depends on it."""
+    """The properties of a request that determine its place in the graph."""
 
     url: str
     kind: str
     initiator: int | None = None
     by_script: bool = False
-    """A script asked for it, which may stand in the initiator's markup."""
+    """Whether a script made the request. The script may be inline in the initiator's markup."""
     bytes_seen: int | None = None
-    """Bytes of the initiator's body, without content encoding, that had arrived when it was asked
-    for; the least of all visits."""
+    """Bytes of the initiator's body, without content encoding, that had arrived when it was
+    requested; the smallest number of all visits."""
 
 
 class Discovery(Struct, frozen=True):
@@ -84,14 +84,14 @@ class Discoveries:
         )
 
     def holds_parser(self, script: int) -> bool:
-        """Whether the parser waits for it where the markup names it."""
+        """Whether the parser waits for this script where the markup names it."""
         by = self._asked[script].initiator
         document = None if by is None else self._document(by)
         found = document.finds(self._asked[script].url) if document else None
         return found is not None and found.way == "script"
 
     def runs(self, script: int) -> tuple[Wait, ...]:
-        """When a script runs."""
+        """Waits until a script runs."""
         owner = self._owner[script]
         document = None if owner is None else self._document(owner)
         found = document.finds(self._asked[script].url) if document else None
@@ -107,7 +107,7 @@ class Discoveries:
         return (Wait(script),)
 
     def reached(self, owner: int, at: int) -> tuple[Wait, ...]:
-        """When the parser passes byte `at` of a document."""
+        """Waits until the parser passes byte `at` of a document."""
         document = self._document(owner)
         if document is None:
             return (Wait(owner),)
@@ -115,18 +115,19 @@ class Discoveries:
         return _all((document.arrived(owner, at), *self._here(before)))
 
     def parsed(self, owner: int) -> tuple[Wait, ...]:
-        """When all of a document is parsed."""
+        """Waits until a document is parsed."""
         document = self._document(owner)
         return self.reached(owner, document.markup.length) if document else (Wait(owner),)
 
     def finished(self, owner: int) -> tuple[Wait, ...]:
-        """Parsed, and its deferred scripts have run: DOMContentLoaded."""
+        """Waits until a document is parsed and its deferred scripts have run: DOMContentLoaded."""
         document = self._document(owner)
         later = [r.url for r in document.markup.references if r.way == "defer"] if document else []
         return _all((*self.parsed(owner), *self._here(later)))
 
     def markup_ended(self, index: int) -> tuple[Wait, ...]:
-        """When the document and all before `index` that its markup names has ended."""
+        """Waits until the document and all objects before `index` that its markup names have
+        ended."""
         owner = self._owner[index]
         document = None if owner is None else self._document(owner)
         if owner is None or document is None:
@@ -136,12 +137,12 @@ class Discoveries:
         return _all((Wait(owner), *before))
 
     def body(self, owner: int) -> tuple[Wait, ...]:
-        """When the parser gets to the body."""
+        """Waits until the parser reaches the body."""
         document = self._document(owner)
         return self.reached(owner, document.markup.body) if document else (Wait(owner),)
 
     def painted(self, owner: int) -> tuple[Wait, ...]:
-        """When a document can first be laid out."""
+        """Waits until a document can first be laid out."""
         if owner not in self._painted:
             self._painted[owner] = self._first_painted(owner)
         return self._painted[owner]
@@ -167,7 +168,7 @@ class Discoveries:
         return Discovery("style", _all((*painted, Wait(sheet))))
 
     def _here(self, urls: Iterable[str]) -> list[Wait]:
-        """The waits for these URLs; a style sheet is there once what it imports is, too."""
+        """The waits for these URLs. A style sheet has arrived once its imports have, too."""
         left = [self._index[url] for url in urls if url in self._index]
         waits: list[Wait] = []
         while left:
@@ -182,7 +183,7 @@ class Discoveries:
 
 
 def owners(asked: Sequence[PlacedRequest]) -> list[int | None]:
-    """The document that each request belongs to."""
+    """Index of the document that each request belongs to."""
     owner_of: list[int | None] = []
     for index, one in enumerate(asked):
         by = one.initiator
@@ -205,7 +206,7 @@ def _owner_of(asked: Sequence[PlacedRequest], index: int) -> int | None:
 
 
 def _all(waits: Iterable[Wait]) -> tuple[Wait, ...]:
-    """Each node once, by its furthest byte."""
+    """The waits with each node only once, by its furthest byte."""
     most: dict[int, Wait] = {}
     for wait in waits:
         known = most.get(wait.node)

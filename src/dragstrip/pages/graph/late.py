@@ -1,9 +1,9 @@
-"""Corrects the waits that a page's structure suggests by the visits.
+"""Uses visits to correct the waits that a page's structure suggests.
 
-A visit contradicts a wait if its request started before the wait was over. A request that starts
-later than all its waits waits for something else. That is the request whose end it follows most
-steadily over all visits, if their networks and stacks differ enough to show it. Otherwise the
-request takes that time itself.
+A visit contradicts a wait if its request started before the wait was over. If a request starts
+later than all its waits, it waits for something else: the request whose end it follows at the
+steadiest distance over all visits, if their networks and stacks differ enough to show it. Otherwise
+the time becomes a delay of the request itself.
 """
 
 from collections.abc import Sequence
@@ -16,16 +16,17 @@ from dragstrip.model.visit import Visit
 from dragstrip.pages.graph.align import AlignedRequest
 
 _SOON_MS = 3.0
-"""Time that a browser's processes may take to pass a word on, where computing takes no time. A
-request that starts this soon after its waits is explained. Our choice, as are the next two
-values."""
+"""Time that messages between a browser's processes may take, where computing takes no time. A
+request that starts this soon after its waits needs no other explanation. Our choice, as are the
+next two values."""
 _EARLY_MS = 1.5
-"""Time before the end of a wait from which on a request did not wait for it: the browser's stamps
-of the two come from different processes."""
+"""If a request starts more than this time before the end of a wait, it did not wait for it. The
+tolerance is needed because the two timestamps come from different processes."""
 _STEADY = 0.35
-"""A further wait must leave less than this share of the unexplained time's spread and size."""
+"""An additional wait must reduce the spread and size of the unexplained time to less than this
+share."""
 _MOST_MORE = 3
-"""Further waits of one request."""
+"""Most additional waits of one request."""
 
 
 class RequestWaits(Struct, frozen=True):
@@ -34,7 +35,7 @@ class RequestWaits(Struct, frozen=True):
 
 
 class EventTimes:
-    """When things happened in each visit."""
+    """Times of the events in each visit."""
 
     def __init__(self, rows: Sequence[AlignedRequest], visits: Sequence[Visit]) -> None:
         self._rows = rows
@@ -46,7 +47,8 @@ class EventTimes:
         return [r.start_ms if r else None for r in self._rows[index].made]
 
     def of(self, wait: Wait) -> list[float | None]:
-        """The earliest moment at which it may have held: of a part of a body, its first byte."""
+        """The earliest time in each visit at which the wait may have been over. For a part of a
+        body that is its first byte."""
         if wait.node == LOAD:
             return list(self._load)
         made = self._rows[wait.node].made
@@ -55,8 +57,8 @@ class EventTimes:
         return [r.end_ms if r else None for r in made]
 
     def may_hold_load(self, index: int, *, optional: bool) -> bool:
-        """Whether it had ended before the load event in every visit; if it is `optional`, in every
-        visit in which it started before."""
+        """Whether the request had ended before the load event in every visit. If it is `optional`,
+        only visits in which it started before that event count."""
         both = zip(self._rows[index].made, self._load, strict=True)
         known = [(r.end_ms, at) for r, at in both if r and not (optional and r.start_ms > at)]
         return all(end is not None and end <= at + _EARLY_MS for end, at in known)
@@ -77,9 +79,9 @@ def held_back(
     moments: Sequence[Sequence[Wait]],
     found: RequestCause,
 ) -> RequestWaits:
-    """The waits of a request that the visits confirm. `moments` are what a script may wait for
-    besides a request or the load event: DOMContentLoaded, the first layout. A request that no visit
-    made before its load event waits for that event, whose handlers make requests before it ends."""
+    """The waits of a request that the visits confirm, and its delay. `moments` are other events
+    that a script may wait for: DOMContentLoaded, the first layout. If the request starts before the
+    load event in no visit, it waits for that event, whose handlers make requests before it ends."""
     if not index:
         return RequestWaits((), 0.0)
     candidates = [[Wait(LOAD)], *(list(m) for m in moments if all(w.node < index for w in m))]
@@ -94,8 +96,8 @@ def held_back(
 
 
 def finished_when(times: EventTimes, waits: Sequence[Wait]) -> tuple[Wait, ...]:
-    """What DOMContentLoaded waits for, according to the visits. The markup does not show
-    everything: it lacks modules' imports."""
+    """The waits for DOMContentLoaded, according to the visits. The markup does not show all of
+    them, for example not the imports of modules."""
     dcl: list[float | None] = list(times.dcl)
     return _explained(times, dcl, waits, [[Wait(n)] for n in range(times.many)]).waits
 
@@ -130,8 +132,8 @@ def _best(
     candidates: Sequence[Sequence[Wait]],
     visits: int,
 ) -> tuple[list[Wait], list[float]] | None:
-    """The waits, with the one added that the start follows most steadily, and the remaining
-    lags."""
+    """The waits with one more, which the start follows most steadily, and the remaining lags. None
+    if no candidate fits."""
     best: tuple[list[Wait], list[float]] | None = None
     for more in candidates:
         both = [*kept, *more]
@@ -149,7 +151,7 @@ def _belied(held: Sequence[float | None], starts: Sequence[float | None]) -> boo
 
 
 def _lags(starts: Sequence[float | None], waits: Sequence[Sequence[float | None]]) -> list[float]:
-    """Time from the last of the waits to the start, in each visit that has both."""
+    """Time in ms from the last of the waits to the start, in each visit that has both."""
     found = []
     for visit, start in enumerate(starts):
         held = [w[visit] for w in waits]
@@ -167,8 +169,8 @@ def _after_all(times: EventTimes, waits: Sequence[Wait], starts: Sequence[float 
 
 
 def _cost(lags: Sequence[float]) -> float:
-    """First unsteadiness: the mean deviation from the median, which one busy moment barely affects;
-    ties go to the nearest."""
+    """Cost of lags: their mean deviation from the median, which one busy moment barely affects. A
+    small weight on their size prefers the nearest of equal candidates."""
     middle = median(lags)
     return sum(abs(lag - middle) + 0.02 * abs(lag) for lag in lags) / len(lags)
 

@@ -1,4 +1,4 @@
-"""What a document's markup asks for, and at which of its bytes a browser finds it."""
+"""Finds the references in a document's markup, and the byte at which a browser finds each."""
 
 import re
 from collections.abc import Iterator
@@ -15,22 +15,22 @@ from dragstrip.pages.graph.sheets import imports, references
 Embedding = Literal[
     "script", "async", "defer", "style", "image", "lazy", "frame", "preload", "import", "other"
 ]
-"""`script` is one that the parser waits for; `style` one that scripts and painting wait for; `lazy`
-an image or frame that waits for layout."""
+"""How an element embeds a resource. The parser waits for `script`; scripts and painting wait for
+`style`; `lazy` is an image or frame that waits for layout."""
 
 
 class Reference(Struct, frozen=True):
     url: str
-    """Absolute."""
+    """The absolute URL."""
     at: int
     """Bytes of the document, without content encoding, up to the end of the tag."""
     way: Embedding
     anonymous: bool = False
-    """Whether it is sent to other origins without credentials: `crossorigin`, or a module."""
+    """Whether the request to another origin carries no credentials: `crossorigin`, or a module."""
 
 
 class Inline(Struct, frozen=True):
-    """A script's text within the document, as offsets in bytes."""
+    """Byte offsets of an inline script's text within the document."""
 
     start: int
     end: int
@@ -38,15 +38,15 @@ class Inline(Struct, frozen=True):
 
 class Markup(Struct, frozen=True):
     references: tuple[Reference, ...] = ()
-    """References in the order of their places."""
+    """References in document order."""
     inline: tuple[Inline, ...] = ()
     body: int = 0
-    """Where the body begins; the document's length if it has none."""
+    """Byte offset of the body; the document's length if it has none."""
     length: int = 0
 
     def blocking(self, at: int) -> Iterator[Reference]:
-        """What must be there before the parser can pass `at`: scripts before it, and the style
-        sheets before any script before it."""
+        """References that must have arrived before the parser can pass byte `at`: scripts before
+        it, and style sheets before any of those scripts."""
         scripts = [r.at for r in self.references if r.way == "script" and r.at < at]
         scripts += [i.end for i in self.inline if i.end <= at]
         last = max(scripts, default=0)
@@ -57,7 +57,7 @@ class Markup(Struct, frozen=True):
 
 
 def read_markup(body: bytes, url: str) -> Markup:
-    """The markup of the document at `url`. Whatever the bytes are, this ends."""
+    """The markup of the document at `url`. It terminates for any bytes."""
     reader = _Reader(body, url)
     with suppress(AssertionError):  # of the parser, which gives up at some ``<![``
         reader.feed(body.decode("latin-1"))  # so that characters are bytes
@@ -68,8 +68,8 @@ def read_markup(body: bytes, url: str) -> Markup:
 
 
 _MOST_REST = 10_000
-"""What follows a tag, comment or script that never ends takes the parser time that is quadratic in
-its length; a browser drops it."""
+"""Most characters that are parsed after an unterminated tag, comment or script. The parser would
+take time quadratic in their length, and a browser drops them."""
 _IMAGES = {
     "img": ("src", "srcset"),
     "source": ("src", "srcset"),
@@ -178,7 +178,8 @@ class _Reader(HTMLParser):
 
 
 def _anonymous(given: dict[str, str], *, by_default: bool = False) -> bool:
-    """HTML, section 2.5.5: any other value than use-credentials means anonymous."""
+    """Whether `crossorigin` means no credentials (HTML, section 2.5.5): any value but
+    use-credentials does."""
     if "crossorigin" not in given:
         return by_default
     return given["crossorigin"].strip().lower() != "use-credentials"
@@ -188,7 +189,7 @@ _CANDIDATE = re.compile(r"[\s,]*([^\s,]\S*)")
 
 
 def _candidates(srcset: str) -> list[str]:
-    """The URLs of a srcset (HTML, section 4.8.4.2.1); which one is taken, visits say."""
+    """The URLs in a srcset (HTML, section 4.8.4.2.1). Visits show which one is used."""
     found, at = [], 0
     while one := _CANDIDATE.match(srcset, at):
         url = one[1].rstrip(",")

@@ -1,4 +1,4 @@
-"""How much of a coded body must have crossed the wire for a browser to read up to some byte."""
+"""Bytes on the wire that a browser needs to read a coded body up to a given byte."""
 
 import zlib
 from collections.abc import Callable, Sequence
@@ -8,12 +8,12 @@ import brotli
 from dragstrip.pages.format import zstd
 
 _STEP = 128
-"""Bytes on the wire; a packet has about ten times as many."""
+"""Resolution in bytes on the wire; a packet has about ten times as many."""
 
 
 def on_wire(wire: bytes, coding: str, offsets: Sequence[int]) -> list[int]:
-    """The bytes of `wire` that each offset of the decoded body takes, rounded up to `_STEP`; all of
-    `wire` beyond its end. An unknown coding counts as none."""
+    """Bytes of `wire` that are needed to reach each offset in the decoded body, rounded up to
+    `_STEP`; all of `wire` beyond its end. An unknown coding counts as none."""
     decode = _decoder(coding)
     if decode is None:
         return [min(offset, len(wire)) for offset in offsets]
@@ -35,7 +35,7 @@ def on_wire(wire: bytes, coding: str, offsets: Sequence[int]) -> list[int]:
 
 
 def decoded_bytes(wire: bytes, coding: str, length: int) -> int:
-    """How much of the decoded body a browser can read of the first `length` bytes of `wire`."""
+    """Number of decoded bytes that a browser can read from the first `length` bytes of `wire`."""
     decode = _decoder(coding)
     if decode is None:
         return min(length, len(wire))

@@ -1,4 +1,4 @@
-"""The graph of a page in another content coding, whose bytes on the wire differ."""
+"""Adapts a graph to a page in another content coding, whose bytes on the wire differ."""
 
 from msgspec import structs
 
@@ -10,7 +10,8 @@ from dragstrip.pages.graph.scene import Scene
 
 
 def recoded(graph: Graph, before: Page, after: Page) -> Graph:
-    """The graph of the page `before`, for the wire bytes of `after`."""
+    """The graph of the page `before`, with its byte offsets changed to the wire bytes of
+    `after`."""
     old, new = Scene(before), Scene(after)
 
     def moved(wait: Wait) -> Wait:
@@ -32,7 +33,7 @@ def recoded(graph: Graph, before: Page, after: Page) -> Graph:
 
 
 def _moved(at: int, was: Body, now: Body) -> int | None:
-    """The same place in the new body; None for its end."""
+    """The corresponding byte on the wire in the new body; None for its end."""
     read = decoded_bytes(was.wire, was.coding, at)
     wire = on_wire(now.wire, now.coding, [read])[0]
     return wire if wire < len(now.wire) else None

@@ -1,5 +1,5 @@
-"""The documents and style sheets of a page as a browser reads them: where it finds a URL, and what
-must arrive before."""
+"""The documents and style sheets of a page as a browser reads them: where each URL occurs, and what
+must arrive before it."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -15,7 +15,7 @@ from dragstrip.pages.graph.sheets import imports, references
 
 
 class Document:
-    """A recorded document with its markup and how its bytes cross the wire."""
+    """A recorded document with its markup and its byte offsets on the wire."""
 
     def __init__(self, body: Body) -> None:
         self._body = body
@@ -36,15 +36,16 @@ class Document:
         return on_wire(self._body.wire, self._body.coding, offsets)
 
     def arrived(self, node: int, at: int) -> Wait:
-        """The document, node `node`, up to byte `at` of its text."""
+        """The wait until byte `at` of the document's text has arrived; `node` is the document's
+        node."""
         if at >= self.markup.length:
             return Wait(node)
         wire = self._wire[at] if at in self._wire else self.wire_bytes([at])[0]
         return Wait(node, wire if wire < len(self._body.wire) else None)
 
     def finds(self, url: str) -> Reference | None:
-        """The first reference in markup to this URL, or else to its address, because queries often
-        change."""
+        """The first reference in the markup to this URL, or else to its address (without the
+        query), because queries often change."""
         return self._exact.get(url) or self._near.get(address(url))
 
     @cached_property
@@ -56,7 +57,8 @@ class Document:
         return {address(r.url): r for r in reversed(self.markup.references)}
 
     def script_with(self, url: str) -> int | None:
-        """End of the first inline script that has the URL's path in its text; None if none has."""
+        """Byte offset of the end of the first inline script that contains the URL's path; None if
+        none does."""
         path = address(url).partition("://")[2].partition("/")[2]
         needle = path.rpartition("/")[2] or path
         if len(needle) < 4:
@@ -82,7 +84,8 @@ class Scene:
         self._sheets: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
 
     def body(self, url: str) -> Body | None:
-        """The body that the origin answers with: this URL's, else the nearest query's."""
+        """The recorded body that the origin serves: that of this URL, else that of the nearest
+        query."""
         return self._by_url.get(url) or self._by_address.get(address(url))
 
     def document(self, url: str) -> Document | None:

@@ -1,4 +1,4 @@
-"""What a style sheet refers to."""
+"""Finds the references in a style sheet."""
 
 import re
 

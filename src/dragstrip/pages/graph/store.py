@@ -17,8 +17,8 @@ from dragstrip.pages.graph.structure import from_structure
 
 
 def graph_of(page: Page) -> Graph:
-    """The learned graph in the page file; without one, that of its structure. Raises `PageError`
-    for a live page."""
+    """The learned graph in the page file; if there is none, one from the page's structure. Raises
+    `PageError` for a live page."""
     if page.live:
         raise PageError(f"{page.url} is live: only a recorded page has a graph")
     return learned_graph(page) or from_structure(page)
@@ -30,8 +30,8 @@ def learned_graph(page: Page) -> Graph | None:
 
 
 def with_graph(page: Page, graph: Graph, out: Path) -> Page:
-    """Write the page file again, with this graph in it; `out` may be the page itself. The file
-    appears whole or not at all. Raises `PageError`."""
+    """Write the page file again with this graph; `out` may be the page itself. The file appears
+    complete or not at all. Raises `PageError`."""
 
     def change(log: har.Log, _: zipfile.ZipFile) -> tuple[har.Log, Mapping[str, bytes]]:
         return structs.replace(log, dragstrip=structs.replace(log.dragstrip, graph=graph)), {}

@@ -1,4 +1,4 @@
-"""A graph without visits: from the recording's initiators, else from its markup and style sheets,
+"""Makes a graph without visits: from the recording's initiators, else from markup and style sheets,
 else from the document."""
 
 from bisect import bisect_right
@@ -22,13 +22,13 @@ _PRIORITIES = {
     "Fetch": "High",
     "Media": "Low",
 }
-"""Chromium's (https://web.dev/articles/fetch-priority). Scripts that do not hold up the parser have
-Low."""
+"""Chromium's priorities (https://web.dev/articles/fetch-priority). Scripts that do not block the
+parser have Low."""
 
 
 def from_structure(page: Page) -> Graph:
-    """The graph that follows from the recording alone. It has every request that was recorded for
-    the visit; a redirect leads to the next."""
+    """The graph that follows from the recording alone. It contains every recorded request; each
+    redirect leads to its target."""
     scene = Scene(page)
     start = next(i for i, b in enumerate(scene.bodies) if b.resource.url == page.url)
     recorded = scene.bodies[start:]
@@ -50,7 +50,8 @@ def from_structure(page: Page) -> Graph:
 
 
 def _root(follows: dict[int, int], many: int) -> int:
-    """What the start redirects to in the end; the start if it does not."""
+    """Index of the request at the end of the start's redirects; the start's own if it does not
+    redirect."""
     leading = {0}
     for index in range(1, many):
         if follows.get(index) in leading:
@@ -59,7 +60,7 @@ def _root(follows: dict[int, int], many: int) -> int:
 
 
 def _redirects(recorded: Sequence[Body]) -> dict[int, int]:
-    """The redirect that leads to a body, by the body's index."""
+    """Index of the redirect that leads to each body, by the body's index."""
     places: dict[str, list[int]] = {}
     for index, body in enumerate(recorded):
         places.setdefault(body.resource.url, []).append(index)
@@ -100,8 +101,8 @@ def _asked(recorded: Sequence[Body], scene: Scene, follows: dict[int, int]) -> l
 
 
 class _Naming:
-    """The first document or style sheet that refers to a URL; documents also to its address,
-    because queries often change."""
+    """Finds the first document or style sheet that refers to a URL. For documents its address
+    (without the query) suffices, because queries often change."""
 
     def __init__(self, recorded: Sequence[Body], kinds: Sequence[str], scene: Scene) -> None:
         self._exact: dict[str, int] = {}
@@ -122,8 +123,8 @@ class _Naming:
 
 
 def _initiator(index: int, body: Body, named: dict[str, int], naming: _Naming, root: int) -> int:
-    """The initiator of a request: the recorder's, else a document or style sheet that refers to it,
-    else the importer's guess, else the document."""
+    """The initiator of a request: the one recorded, else a document or style sheet that refers to
+    it, else the importer's guess, else the document."""
     resource = body.resource
     said = named.get(resource.initiator)
     if said is not None and said < index and not resource.inferred:

@@ -1,1 +1,1 @@
-"""Recordings of other programs become pages."""
+"""Imports recordings of other programs as pages."""

@@ -1,4 +1,5 @@
-"""What a visit had from the cache of an earlier one: crawlers fetch a style sheet once."""
+"""Adds to a visit the answers that it got from the cache: crawlers fetch a style sheet only
+once."""
 
 from collections.abc import Sequence
 
@@ -9,8 +10,9 @@ from dragstrip.pages.importers.named import named
 
 
 def borrowed(exchanges: Sequence[Recorded], own: Sequence[int]) -> list[Recorded]:
-    """Answers of other visits that the documents and style sheets of `own` name and that it lacks,
-    as if they had been asked for when the visit began."""
+    """Answers of other visits that documents and style sheets of this visit name and that this
+    visit lacks. Their start becomes that of the visit. `own` are the indices of this visit's
+    exchanges."""
     if len(own) == len(exchanges):
         return []
     known = {exchanges[i].url.partition("#")[0] for i in own}

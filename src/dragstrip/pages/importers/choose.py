@@ -15,12 +15,12 @@ _NAMED = 12
 class ChosenVisit(Struct, frozen=True, kw_only=True):
     exchanges: Sequence[Recorded]
     start: str = ""
-    """URL as recorded; empty for the first document."""
+    """URL of the start as recorded; empty for the first document."""
     changes: tuple[str, ...] = ()
 
 
 def choose(contents: Contents, wanted: str, file: str) -> ChosenVisit:
-    """What belongs to the navigation that `wanted` names, see `which`. Raises `PageError`."""
+    """The exchanges of the navigation that `wanted` names, see `which`. Raises `PageError`."""
     if not contents.navigations:
         if wanted:
             raise PageError(f"there is no #{wanted}: the recording is of one page")
@@ -55,9 +55,10 @@ def _strays(contents: Contents) -> list[str]:
 
 
 def which(navigations: Sequence[RecordedNavigation], wanted: str) -> int:
-    """The place of the navigation with this number from 1, id, URL or title; the first by default.
+    """Index of the navigation with this number (from 1), id, URL or title; the first one if
+    `wanted` is empty.
 
-    Raises `PageError`, which lists what there is.
+    Raises `PageError`, which lists the navigations.
     """
     if not wanted:
         return 0

@@ -1,4 +1,4 @@
-"""The content of a recording as a reader finds it, whatever its format.
+"""The content of a recording, in one form for all formats.
 
 A reader is one function `(path, limits) -> Contents` that raises `PageError`.
 `dragstrip.pages.importers.kinds` registers it; `dragstrip.pages.importers.choose` and `prepare`
@@ -20,7 +20,7 @@ class RecordedNavigation(Struct, frozen=True, kw_only=True):
     """The URL as recorded. It may redirect."""
     title: str = ""
     id: str = ""
-    """What the recording calls it."""
+    """The navigation's id in the recording."""
     started: datetime = EPOCH
     exchanges: Sequence[int]
     """Indices in the recording of the exchanges that belong to the visit, ascending."""
@@ -30,13 +30,13 @@ class Contents(Struct, frozen=True, kw_only=True):
     source: str
     """Description of the source, such as ``a WARC recording``."""
     exchanges: Sequence[Recorded]
-    """URLs and headers as recorded, in recorded order. Bodies may be on disk
+    """The exchanges in recorded order, with URLs and headers as recorded. Bodies may be on disk
     (`dragstrip.pages.format.spool`)."""
     navigations: tuple[RecordedNavigation, ...] = ()
     """Navigations in recorded order. If there are none, all exchanges are one visit, which starts
     at the first document."""
     by_name: bool = False
-    """Whether visits have all that their documents and style sheets name, instead of what
-    `navigations` say."""
+    """Whether a visit gets all objects that its documents and style sheets name, instead of those
+    in `navigations`."""
     changes: tuple[str, ...] = ()
-    """Sentences on what the reader could not take as it is."""
+    """Sentences on what the reader had to change."""

@@ -1,4 +1,4 @@
-"""Import of a file that is a page file already."""
+"""Imports a file that is already a page file."""
 
 import shutil
 import zipfile
@@ -16,8 +16,8 @@ from dragstrip.pages.importers.wish import Wish
 
 
 def copy_page(page: Page, out: Path, wish: Wish) -> Page:
-    """A copy, with the wished end and think time. Raises `PageError` for what only an import of a
-    recording can do."""
+    """Copy the page file with the requested `done` and think time. Raises `PageError` for wishes
+    that only a recording can fulfil."""
     plain = Wish()
     for name in ("part", "busy", "keep_http", "keep_secrets"):
         if getattr(wish, name) != getattr(plain, name):
@@ -53,7 +53,7 @@ def _copied(path: Path, out: Path) -> Page:
 
 
 def thinks(think_ms: float, url: str) -> str:
-    """The sentence on a think time given at an import."""
+    """A sentence on a think time given at an import."""
     return f"the server takes {think_ms:g} ms for {url}, as asked for at its import"
 
 

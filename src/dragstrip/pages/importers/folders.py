@@ -1,4 +1,4 @@
-"""What a folder holds: WARC files of a crawl, a Mahimahi recording, a mirror of a site."""
+"""Reads a folder: WARC files of a crawl, a Mahimahi recording, or a mirror of a site."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ _PAGES = (*HARS, *MHTML_ENDINGS, *FLOW_ENDINGS, WACZ_ENDING)
 
 
 def read_folder(folder: Path, limits: Limits = DEFAULT) -> Contents:
-    """What the files of a folder hold together. Raises `PageError`."""
+    """The combined content of a folder's files. Raises `PageError`."""
     files, said = plain_files(folder, limits)
     if warcs := [f for f in files if f.name.lower().endswith(ENDINGS)]:
         return _with(read_warcs(warcs, limits, _told(files, limits)), said)
@@ -39,7 +39,7 @@ def read_folder(folder: Path, limits: Limits = DEFAULT) -> Contents:
 
 
 def _told(files: Sequence[Path], limits: Limits) -> list[RecordedNavigation]:
-    """The pages that the folder of an unpacked WACZ lists."""
+    """The pages listed in the folder of an unpacked WACZ."""
     lists = [f for f in files if f.parent.name == "pages" and f.name in PAGE_LISTS]
     told: list[RecordedNavigation] = []
     for file in lists:

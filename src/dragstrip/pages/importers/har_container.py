@@ -1,5 +1,5 @@
-"""What a HAR comes in: plain, .gz or .zst; a .har.zip with its bodies; or a file with its bodies
-beside it, as Playwright's `attach` writes it."""
+"""Opens a HAR in any container: plain, .gz or .zst; a .har.zip with its bodies; or a file whose
+bodies are other files in its folder, as Playwright's `attach` writes them."""
 
 import os
 import zipfile
@@ -13,15 +13,15 @@ from dragstrip.pages.importers.limits import SMALL, Limits, Meter, check_ratio
 from dragstrip.pages.importers.plain import BAD_PACKING, plain_file, unfit, unpacked
 
 HARS = (".har", ".har.gz", ".har.zst", ".har.zip")
-"""Endings of its names."""
+"""File name endings of HARs."""
 
 
 class Missing(Exception):
-    """A body is not where the HAR says; the text says why."""
+    """Raised if a body is not where the HAR says; the text says why."""
 
 
 class HarBodies:
-    """Bodies that are not in the JSON."""
+    """Bodies that are stored outside the JSON."""
 
     def __init__(self, path: Path, meter: Meter) -> None:
         self._path = path
@@ -29,7 +29,7 @@ class HarBodies:
         self.is_archive = path.name.lower().endswith(".zip")
 
     def read(self, name: str) -> bytes:
-        """Reads a file beside the HAR. Raises `Missing`, or `PageError` beyond a limit."""
+        """Read a body's file. Raises `Missing`, or `PageError` beyond a limit."""
         try:
             if self.is_archive:
                 with plain_file(self._path) as file, zipfile.ZipFile(file) as archive:
@@ -49,7 +49,7 @@ class OpenHar(NamedTuple):
 
 
 def open_har(path: Path, limits: Limits) -> OpenHar:
-    """Opens a HAR. Raises `PageError`, which names the file and what to do."""
+    """Open a HAR. Raises `PageError`, which names the file and what to do."""
     meter = Meter(limits)
     try:
         return OpenHar(parse_log(_text(path, meter)), HarBodies(path, meter))
@@ -65,7 +65,7 @@ def open_har(path: Path, limits: Limits) -> OpenHar:
 def is_page_file(path: Path) -> bool:
     """Whether a ``.har.zip`` is one of our page files and not another program's HAR.
 
-    An unreadable file counts as ours, because our loader reports best what is wrong with it.
+    An unreadable file counts as ours, because our loader gives the best error.
     """
     try:
         return "_dragstrip" in open_har(path, Limits()).log
@@ -74,7 +74,7 @@ def is_page_file(path: Path) -> bool:
 
 
 def beside(path: Path, name: str) -> Path:
-    """The file that a HAR in a folder names. Raises `Missing` if it is not in the folder."""
+    """The file that a HAR in a folder names. Raises `Missing` if it is outside the folder."""
     inside = PurePosixPath(name)
     if inside.is_absolute() or ".." in inside.parts or "\0" in name:
         raise Missing("their names lead out of the HAR's folder")
@@ -87,7 +87,7 @@ def beside(path: Path, name: str) -> Path:
 
 
 def attached(path: Path) -> list[Path]:
-    """The files beside a HAR that hold its bodies, as far as they can be read."""
+    """The files in a HAR's folder that hold its bodies, as far as they can be read."""
     found = []
     try:
         log, bodies = open_har(path, Limits())
@@ -104,8 +104,8 @@ def attached(path: Path) -> list[Path]:
 
 
 def read_member(archive: zipfile.ZipFile, name: str, meter: Meter) -> bytes:
-    """Reads a member of a zip. Raises `PageError`, `KeyError`, and what `zipfile` raises for a
-    broken archive."""
+    """Read a member of a zip. Raises `PageError`, `KeyError`, and `zipfile`'s exceptions for a
+    damaged archive."""
     info = archive.getinfo(name)
     check_ratio(info.compress_size, info.file_size, one_line(name), meter.limits)
     meter.unpacked(info.file_size)

@@ -1,4 +1,4 @@
-"""One entry of a HAR, in many dialects, as an exchange."""
+"""Reads one entry of a HAR, in any dialect, as an exchange."""
 
 import base64
 import binascii
@@ -15,9 +15,9 @@ from dragstrip.pages.importers.har_text import encoded, in_utf8
 from dragstrip.pages.importers.sentences import Notes
 
 _OPENING = ("blocked", "dns", "connect", "send", "wait")
-"""HAR's phases until the answer. TLS is part of its connect."""
+"""Phases of HAR's timings before the answer. `connect` includes TLS."""
 _MOST_BYTES = 2_000_000_000
-"""A larger size is a mistake, and counts as not written."""
+"""Sizes above this many bytes are taken for mistakes and ignored."""
 
 
 class HarExchange(Struct, frozen=True, kw_only=True):
@@ -33,41 +33,42 @@ class HarExchange(Struct, frozen=True, kw_only=True):
     headers: Headers
     request_headers: Headers
     content_type: str
-    """Media type of the header, else of ``content.mimeType``."""
+    """Media type from the header, else from ``content.mimeType``."""
     location: str
     """Target of a redirect, as it was recorded; empty for other answers."""
     started: datetime
     start_ms: float
-    """Start of the request since the start of the HAR's page."""
+    """Start of the request in ms since the start of the HAR's page."""
     end_ms: float
     headers_bytes: int | None
     body_bytes: int | None
     transfer_bytes: int | None
     content_bytes: int | None
     content: bytes | None
-    """The body without content encoding, in its charset; None if the HAR does not hold it."""
+    """The body without content encoding, in its own charset; None if the HAR lacks it."""
     wait_ms: float | None
-    """Time from the request's end to the answer's first byte."""
+    """Time in ms from the request's end to the answer's first byte."""
     connect_ms: float | None
-    """Time to connect by TCP or QUIC, without TLS; None if it needed no new connection."""
+    """Time in ms to connect by TCP or QUIC, without TLS; None if it used an open connection."""
     upload_bytes: int
     cached: bool
     initiator: str
-    """URL of what caused the request; empty if the HAR does not say."""
+    """URL of the resource that caused the request; empty if the HAR does not say."""
     resource_type: str
-    """Chromium's name of the resource type, lower case; empty if the HAR does not say."""
+    """Chromium's name of the resource type, in lower case; empty if the HAR does not say."""
     priority: str
     early_hints: tuple[str, ...]
-    """`link` values of an answer with status 103 before this one, where the HAR has our field."""
+    """`link` values of a preceding answer with status 103, from our own HAR field; empty without
+    it."""
     server_ip: str
     """The server's address as it was recorded; empty if the HAR does not say."""
     certificate: Certificate | None
-    """None if the HAR does not say."""
+    """The server's certificate; None if the HAR does not say."""
     messages: Any = None
-    """Messages of a WebSocket, as the HAR has them: `dragstrip.pages.importers.har_sockets` reads
-    them."""
+    """Messages of a WebSocket in the HAR's format, which `dragstrip.pages.importers.har_sockets`
+    reads."""
     opening_ms: float = 0.0
-    """Time from the start until the answer began, by the HAR's timings."""
+    """Time in ms from the start until the answer began, from the HAR's timings."""
 
     @property
     def mime(self) -> str:
@@ -76,15 +77,15 @@ class HarExchange(Struct, frozen=True, kw_only=True):
 
 
 class Reader:
-    """Makes exchanges of entries, and notes its changes."""
+    """Converts entries to exchanges, and notes its changes."""
 
     def __init__(self, bodies: HarBodies, notes: Notes) -> None:
         self._bodies = bodies
         self._notes = notes
 
     def exchange(self, entry: Part, place: str, started: datetime, begun: datetime) -> HarExchange:
-        """Reads an entry. Raises `PageError` for a body that is not what it says, and beyond a
-        limit."""
+        """Read an entry. Raises `PageError` for a body that contradicts its description, and beyond
+        a limit."""
         request, response = entry.part("request"), entry.part("response")
         content, timings = response.part("content"), entry.part("timings")
         headers = _pairs(response)
@@ -135,7 +136,8 @@ class Reader:
         )
 
     def _content(self, content: Part, kind: str, place: str) -> tuple[bytes | None, str]:
-        """The body, and the charset that it should be in and is not."""
+        """The body, and the charset that it claims but could not be encoded in; empty if there is
+        none."""
         if name := content.text("_file"):
             try:
                 return self._bodies.read(name), ""
@@ -173,8 +175,8 @@ def _time(timings: Part, name: str) -> float | None:
 
 
 def _connect_ms(timings: Part) -> float | None:
-    """Time to connect without TLS. HAR's ``connect`` includes ``ssl``; where it is shorter, the
-    tool left it out."""
+    """Time in ms to connect without TLS. HAR's ``connect`` includes ``ssl``; if it is shorter than
+    ``ssl``, the tool left TLS out."""
     connect, tls = _time(timings, "connect"), _time(timings, "ssl") or 0.0
     if not connect:
         return None
@@ -182,7 +184,7 @@ def _connect_ms(timings: Part) -> float | None:
 
 
 def _cached(response: Part) -> bool:
-    """Whether the recorder's browser had the body in a cache and fetched almost nothing."""
+    """Whether the recorder's browser had the body in its cache and fetched almost nothing."""
     if response.number("status") == 304:
         return True
     unsent = not _size(response, "_transferSize") and not _size(response, "bodySize")
@@ -195,7 +197,7 @@ def _links(value: Any) -> tuple[str, ...]:
 
 
 def _initiator(value: Any) -> str:
-    """A URL from what Chromium, chrome-har and WebPageTest each write."""
+    """The initiator's URL, from the formats of Chromium, chrome-har and WebPageTest."""
     if isinstance(value, str):
         return value
     if not isinstance(value, dict):

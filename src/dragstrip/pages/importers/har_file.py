@@ -1,4 +1,4 @@
-"""HARs as other programs write them: every container, many dialects, one list of exchanges."""
+"""Reads HARs of other programs, in every container and dialect, into one list of exchanges."""
 
 from datetime import datetime
 from pathlib import Path
@@ -20,15 +20,15 @@ class HarVisit(Struct, frozen=True, kw_only=True):
 
     title: str
     load_ms: float | None
-    """Load event, from the page's start; None if it was not recorded."""
+    """Time of the load event in ms since the page's start; None if it was not recorded."""
     exchanges: tuple[HarExchange, ...]
     """Exchanges in the order of their starts."""
     creator: str
     of: int
-    """How many pages the HAR holds."""
+    """Number of pages in the HAR."""
     number: int
     changes: tuple[str, ...] = ()
-    """Sentences on what could not be taken as it is, and on the HAR's other pages."""
+    """Sentences on what had to be changed, and on the HAR's other pages."""
     others: tuple[str, ...] = ()
     """URLs of documents in the HAR's other pages, each with its number: ``#2 https://...``."""
 
@@ -41,9 +41,9 @@ class _Entry(Struct, frozen=True, kw_only=True):
 
 
 def read_visit(path: Path, wanted: str = "", limits: Limits = DEFAULT) -> HarVisit:
-    """The page `wanted` of a HAR: its number from 1, its id, its URL or its title; the first by
-    default. A HAR without pages is one page. Raises `PageError`, which names the file and the place
-    in it."""
+    """Read a page of a HAR. `wanted` is its number (from 1), its id, its URL or its title; empty
+    means the first. A HAR without pages is one page. Raises `PageError`, which names the file and
+    the place in it."""
     log, bodies = open_har(path, limits)
     try:
         notes = Notes()
@@ -83,8 +83,8 @@ def read_visit(path: Path, wanted: str = "", limits: Limits = DEFAULT) -> HarVis
 
 
 def _entries(log: Part, pages: list[Part], notes: Notes, limits: Limits) -> list[_Entry]:
-    """The entries with a URL. One without a start began with the entry before it; one of an unknown
-    page belongs to the first."""
+    """The entries with a URL. An entry without a start time starts with the entry before it. An
+    entry of an unknown page belongs to the first page."""
     parts = log.parts("entries")
     if len(parts) > limits.max_records:
         raise beyond("the number of its entries is", "max_records", limits.max_records)

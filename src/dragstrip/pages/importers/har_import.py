@@ -1,4 +1,4 @@
-"""Import of a HAR: with the bodies it holds, or as a made-up page of the same structure."""
+"""Imports a HAR: with its own bodies, or as a made-up page of the same structure."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,11 +22,11 @@ from dragstrip.pages.importers.wish import Wish
 from dragstrip.pages.made.assembly import filler, make
 
 _ENOUGH = 0.5
-"""A HAR has bodies if it holds them for at least this share of its non-empty answers."""
+"""A HAR counts as having bodies if at least this share of its non-empty answers have one."""
 
 
 def read_har(path: Path, name: str, wish: Wish | None = None) -> Recording:
-    """The page that `wish` asks of a HAR, ready to be written. Raises `PageError`."""
+    """Read the page that `wish` selects from a HAR, ready to be written. Raises `PageError`."""
     wish = wish or Wish()
     visited = read_visit(path, wish.part, wish.limits)
     try:
@@ -164,7 +164,7 @@ def _answer(exchange: HarExchange, size: int, made_up: list[str]) -> Recorded:
 
 
 def _typed(headers: Headers, content_type: str) -> Headers:
-    """A 304 need not say the type of what the browser has."""
+    """The headers with a Content-Type, which a 304 answer may leave out."""
     if header(headers, "content-type") or not content_type:
         return headers
     return (*headers, ("content-type", content_type))

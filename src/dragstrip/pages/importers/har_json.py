@@ -1,6 +1,6 @@
-"""The JSON of a HAR, read leniently: tools leave out, null and mistype whatever they do not know.
+"""Reads the JSON of a HAR leniently: tools leave out, null and mistype whatever they do not know.
 
-A `Part` never raises: what is missing or of another type counts as not written.
+A `Part` never raises: a value that is missing or of another type counts as not written.
 """
 
 import json
@@ -14,7 +14,7 @@ _SURROGATES = range(0xD800, 0xE000)
 
 
 class HarFlaw(ValueError):
-    """Why a text is not a HAR; the text is half a sentence that names the place."""
+    """Raised for a text that is not a HAR; the message is half a sentence that names the place."""
 
 
 class Part:
@@ -29,19 +29,20 @@ class Part:
         return name in self._fields
 
     def value(self, name: str) -> Any:
-        """The value as it stands; None if it is missing."""
+        """The value without conversion; None if it is missing."""
         return self._fields.get(name)
 
     def part(self, name: str) -> "Part":
         return Part(self._fields.get(name))
 
     def parts(self, name: str) -> list["Part"]:
-        """The objects in a list, with empty ones for other items, so that places stay the same."""
+        """The objects in a list. Items that are not objects become empty ones, so that indices stay
+        the same."""
         found = self._fields.get(name)
         return [Part(item) for item in found] if isinstance(found, list) else []
 
     def text(self, *names: str) -> str:
-        """The first of these fields that holds text or a number; else an empty string."""
+        """The first of these fields that holds text or a number; an empty string if none does."""
         for name in names:
             found = self._fields.get(name)
             if isinstance(found, str) and found:
@@ -51,7 +52,7 @@ class Part:
         return ""
 
     def number(self, name: str) -> float | None:
-        """A finite number, also one written as a string."""
+        """A finite number, which may be written as a string; None if it is neither."""
         found = self._fields.get(name)
         if isinstance(found, bool) or not isinstance(found, int | float | str):
             return None
@@ -62,7 +63,7 @@ class Part:
         return number if math.isfinite(number) else None
 
     def moment(self, name: str) -> datetime | None:
-        """A date and time of ISO 8601. Without a zone it is UTC."""
+        """A date and time in ISO 8601 format, by default in UTC; None if it is not one."""
         found = self._fields.get(name)
         try:
             date = datetime.fromisoformat(found.strip()) if isinstance(found, str) else None
@@ -73,7 +74,7 @@ class Part:
 
 
 def parse_log(text: bytes) -> Part:
-    """``log`` of a HAR in UTF-8, UTF-16 or UTF-32, with a byte order mark or without.
+    """The ``log`` of a HAR in UTF-8, UTF-16 or UTF-32, with or without a byte order mark.
 
     Raises `HarFlaw`.
     """
@@ -112,7 +113,7 @@ def _parsed(text: bytes) -> Any:
 
 
 def _unicode(text: str) -> str:
-    """The text with U+FFFD for half a surrogate pair, as a browser encodes it."""
+    """The text with U+FFFD for each lone surrogate, as a browser encodes it."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""WebSockets in HARs, as Chromium, Playwright and mitmproxy write them."""
+"""Reads WebSockets from the HARs of Chromium, Playwright and mitmproxy."""
 
 import base64
 import binascii
@@ -11,7 +11,7 @@ from dragstrip.pages.format.recording import Message, RecordedSocket
 from dragstrip.pages.importers.har_entry import HarExchange
 
 _MILLISECONDS = 1e11
-"""Times above are in ms: in seconds they would lie beyond the year 5000."""
+"""Times above this number are in ms: as seconds they would be beyond the year 5000."""
 
 
 def is_socket(exchange: HarExchange) -> bool:
@@ -51,7 +51,8 @@ def socket_of(exchange: HarExchange) -> RecordedSocket:
 
 
 def _messages(told: Any) -> Iterator[tuple[float, bool, int, str]]:
-    """Time in seconds of the Unix epoch, whether the page sent it, opcode, data."""
+    """The messages, each with its time in seconds of the Unix epoch, whether the page sent it,
+    opcode, data."""
     for message in told if isinstance(told, list) else ():
         if not isinstance(message, dict):
             continue
@@ -74,5 +75,5 @@ def _is_base64(data: str) -> bool:
 
 
 def _sound(text: str) -> str:
-    """The text without lone surrogates, which UTF-8 has no bytes for."""
+    """The text without lone surrogates, which UTF-8 cannot represent."""
     return text.encode(errors="replace").decode()

@@ -1,4 +1,4 @@
-"""Why a HAR has no document to start a visit at: one sentence for each cause."""
+"""Explains why a HAR has no document to start a visit at, with one sentence per cause."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from dragstrip.pages.importers.kind import kind_of
 
 
 def why_none(visited: HarVisit) -> str:
-    """What is wrong with the HAR, and what to do."""
+    """Why the HAR has no start, and what to do."""
     documents = [x for x in visited.exchanges if kind_of(x) == "document"]
     if not documents:
         return _no_document(visited)

@@ -1,6 +1,6 @@
-"""The text of a HAR as the bytes that were recorded.
+"""Encodes the text of a HAR as the bytes that were recorded.
 
-A HAR holds text as Unicode, whatever its charset was. Encoding it back follows the WHATWG Encoding
+A HAR holds text as Unicode, whatever its charset was. Encoding follows the WHATWG Encoding
 Standard: browsers read ISO-8859-1 and ASCII as windows-1252.
 """
 
@@ -39,20 +39,21 @@ _LABELS = {
     "utf-16": "utf-16-le",
     "utf8": "utf-8",
 }
-"""Labels that browsers read otherwise than Python."""
+"""Charset labels that browsers interpret differently from Python."""
 
 
 class Written(NamedTuple):
     body: bytes
     charset: str
-    """Charset in which the text is not; empty if it is in the charset that it claims."""
+    """The claimed charset, if the text could not be encoded in it; otherwise empty."""
 
 
 def encoded(text: str, content_type: str, size: int | None) -> Written:
-    """`text` in the charset that its header, else its markup names, else in UTF-8.
+    """Encode `text` in the charset that its header names, else the one that its markup names, else
+    UTF-8.
 
-    Where nothing names a charset, `size`, the recorded length, may tell that it was windows-1252.
-    Characters that a charset does not have leave the text in UTF-8.
+    If neither names a charset, the recorded length `size` may show that it was windows-1252. If the
+    charset lacks a character of the text, the result is UTF-8.
     """
     charset = _said(text, content_type)
     if not charset:
@@ -66,7 +67,8 @@ def encoded(text: str, content_type: str, size: int | None) -> Written:
 
 
 def in_utf8(content_type: str) -> str:
-    """The type with this charset, which a header's reader believes before any other."""
+    """The content type with ``charset=utf-8``, because browsers trust a header before anything
+    else."""
     return f"{content_type.partition(';')[0].strip() or 'text/html'}; charset=utf-8"
 
 
@@ -93,7 +95,8 @@ def _encode(text: str, codec: str) -> bytes | None:
 
 
 _GAPS = frozenset("\x81\x8d\x8f\x90\x9d")
-"""Bytes that windows-1252 leaves open; each is the control character of its number to a browser."""
+"""Bytes without a character in windows-1252. Browsers read them as the control characters with the
+same numbers."""
 
 
 def _has_gaps(text: str) -> bool:

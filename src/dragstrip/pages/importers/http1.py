@@ -1,4 +1,4 @@
-"""The body of an HTTP/1.1 message as recorders store it."""
+"""Decodes the body of an HTTP/1.1 message as recorders store it."""
 
 import re
 
@@ -8,10 +8,10 @@ _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r\n")
 
 
 def dechunked(block: bytes, headers: Headers) -> bytes:
-    """The body of a message (RFC 9112 section 7.1).
+    """The body of a message without chunking (RFC 9112 section 7.1).
 
-    Many recorders store the body de-chunked and keep the header: a body that is not completely
-    chunked is taken as it is.
+    Many recorders store the body without chunking but keep the header. So a body that is not
+    completely chunked is returned unchanged.
     """
     if header(headers, "transfer-encoding").strip().lower() != "chunked":
         return block

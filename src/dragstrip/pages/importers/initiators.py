@@ -1,4 +1,4 @@
-"""Which request caused which: the recorder's answer, else inferred."""
+"""Finds which request caused which: as recorded, else inferred."""
 
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
@@ -10,7 +10,7 @@ from dragstrip.pages.format.structure import ResourceKind
 
 
 class Clues(Struct, frozen=True, kw_only=True):
-    """What the recording says about one request, with URLs as served."""
+    """The recorded signs of what caused a request, with URLs as served."""
 
     url: str
     kind: ResourceKind
@@ -23,26 +23,29 @@ class Clues(Struct, frozen=True, kw_only=True):
 
 class Cause(Struct, frozen=True, kw_only=True):
     initiator: int | None
-    """None for requests that the user caused: the start of the visit and what came before."""
+    """Index of the request that caused this one; None for requests that the user caused: the start
+    of the visit and all before it."""
     inferred: bool = False
     parent: int | None = None
-    """The request that must arrive first: the initiator, or one that it caused and then waited
-    for."""
+    """Index of the request that must arrive first: the initiator, or a script that it caused and
+    that this request waited for."""
 
 
 _PROMPT_MS = 100.0
-"""How long an initiator is still being parsed or run after its end, or after the first request it
-caused; our choice."""
+"""Time in ms that an initiator may still be parsed or run after its end, or after the first request
+it caused. Our choice."""
 
 
 def causes(seen: Sequence[Clues], root: int) -> list[Cause]:
-    """The cause of each request, by start; `root` is the document of the visit.
+    """The cause of each request, in order of start; `root` is the document of the visit.
 
-    What the recorder names is taken. Else, in this order: the frame or style sheet that the
-    Referer names; for a font, the style sheet that ended last before it began; the document.
+    The initiator is the one that the recorder names. Else it is the frame or style sheet that the
+    Referer names; for a font, the style sheet that ended last before the font's request; or the
+    document.
 
-    A request that began long after its initiator had ended waited for something: for the
-    script of the same document, caused by that initiator, that ended last before it began.
+    A request that began long after its initiator had ended must have waited for a script. The
+    parent is then the script of the same document that the initiator caused and that ended last
+    before the request.
     """
     by_url: dict[str, list[int]] = defaultdict(list)
     for index, request in enumerate(seen):
@@ -64,7 +67,7 @@ def causes(seen: Sequence[Clues], root: int) -> list[Cause]:
 
 
 class _Ended:
-    """Requests by when they ended."""
+    """Requests ordered by their end."""
 
     def __init__(self) -> None:
         self._sorted: list[tuple[float, int]] = []
@@ -73,7 +76,8 @@ class _Ended:
         insort(self._sorted, (end_ms, -index))
 
     def before(self, moment_ms: float) -> Iterator[int]:
-        """Requests that had ended, the last first; of several at once the first asked for."""
+        """Requests that had ended before this moment, latest first. Of several that ended at once,
+        the first requested comes first."""
         for place in range(bisect_right(self._sorted, (moment_ms, 0)) - 1, -1, -1):
             yield -self._sorted[place][1]
 
@@ -107,7 +111,8 @@ def _awaited(
     first: Mapping[int, int],
     scripts: _Ended,
 ) -> int | None:
-    """`first` is the first request that each initiator caused."""
+    """The request that this one waited for: its initiator or a script. `first` maps each initiator
+    to the first request it caused."""
     request = seen[index]
     if initiator is None or request.follows is not None:
         return initiator
@@ -122,7 +127,8 @@ def _awaited(
 
 
 def _follows(made: Sequence[Cause], index: int, initiator: int) -> bool:
-    """Whether the request is the initiator, or goes back to it by what it waited for."""
+    """Whether the request is the initiator, or whether its chain of parents leads to the
+    initiator."""
     at: int | None = index
     while at is not None and at > initiator:
         parent = made[at].parent
@@ -131,6 +137,6 @@ def _follows(made: Sequence[Cause], index: int, initiator: int) -> bool:
 
 
 def _latest(found: Sequence[int], before: int) -> int | None:
-    """The last of some ascending indices that is below `before`."""
+    """The largest of these ascending indices that is below `before`; None if there is none."""
     place = bisect_left(found, before)
     return found[place - 1] if place else None

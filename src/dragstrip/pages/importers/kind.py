@@ -1,4 +1,4 @@
-"""What kind of resource a HAR's entry is."""
+"""Determines the kind of resource of a HAR's entry."""
 
 import re
 
@@ -23,7 +23,7 @@ _TYPES: dict[str, ResourceKind] = {
     "video": "fetch",
     "audio": "fetch",
 }
-"""Chromium's resource types and the values of Sec-Fetch-Dest, as our kinds."""
+"""Our kinds, by Chromium's resource types and by values of Sec-Fetch-Dest."""
 _ACCEPTS: tuple[tuple[str, ResourceKind], ...] = (
     ("text/html", "document"),
     ("text/css", "style"),
@@ -41,8 +41,8 @@ _FONT_URL = re.compile(r"\.(woff2?|ttf|otf|eot)$", re.IGNORECASE)
 
 
 def kind_of(exchange: HarExchange) -> ResourceKind:
-    """The resource type as the browser reports it, else from its Accept header, else from the
-    answer."""
+    """The kind of resource that the browser reports, else that of its Accept header, else that of
+    the answer."""
     if exchange.method != "GET":
         return "fetch"
     said = exchange.resource_type or header(exchange.request_headers, "sec-fetch-dest").lower()

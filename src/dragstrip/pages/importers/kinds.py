@@ -1,5 +1,4 @@
-"""Every kind of recording and its reader, by the ending of its name or by the content of a
-folder."""
+"""Chooses the reader of a recording, by the ending of its name or the content of a folder."""
 
 import os
 from collections.abc import Callable
@@ -27,7 +26,7 @@ from dragstrip.pages.importers.wish import Wish
 SAVED = (".html", ".htm", ".xhtml")
 Reader = Callable[[Path, Limits], Contents]
 Importer = Callable[[Path, str, Wish], Recording]
-"""Called with the file, the page's name and the wish."""
+"""Called with the file, the page's name and the wish; returns the recording."""
 
 
 def _har(path: Path, name: str, wish: Wish) -> Recording:
@@ -48,19 +47,19 @@ IMPORTERS: dict[str, Importer] = {
     WACZ_ENDING: _by(read_wacz),
     **dict.fromkeys(FLOW_ENDINGS, _by(read_flows)),
 }
-"""Importers by the ending of a file's name, lower case. A HAR may have no bodies, so it has its own
-importer."""
+"""Importers by the lower-case ending of a file's name. HARs have their own importer, because they
+may have no bodies."""
 
 ACCEPTED = (
     f"give a file ({', '.join(IMPORTERS)}), a folder of WARC files, of mirrored hosts or of "
     "mm-webrecord, a name of `dragstrip list pages`, demo, or synth:64x10KB"
 )
 _MOST_NAME = 100
-"""Bytes of a page's name, which names files, too."""
+"""Most bytes of a page's name, which is also used for file names."""
 
 
 def importer(path: Path) -> tuple[str, Importer]:
-    """The page's name and what imports it. Raises `PageError`."""
+    """The page's name and its importer. Raises `PageError`."""
     for ending, found in IMPORTERS.items():
         if path.name.lower().endswith(ending) and len(path.name) > len(ending):
             return _named(path.name[: -len(ending)]), found
@@ -72,7 +71,8 @@ def importer(path: Path) -> tuple[str, Importer]:
 
 
 def _only_har(folder: Path) -> Path | None:
-    """The one HAR of a folder, whose other files are then bodies beside it. Raises `PageError`."""
+    """The only HAR in a folder, whose other files are then its bodies; None if there is none.
+    Raises `PageError`."""
     try:
         hars = [f for f in folder.iterdir() if f.name.lower().endswith(HARS)]
     except OSError as error:
@@ -85,7 +85,7 @@ def _har_in(har: Path, _folder: Path, name: str, wish: Wish) -> Recording:
 
 
 def files_of(path: Path) -> list[Path]:
-    """The files that the importer of `path` reads, or some more. Raises `PageError`."""
+    """The files that the importer of `path` reads, and perhaps more. Raises `PageError`."""
     if path.is_dir():
         return plain_files(path, DEFAULT)[0]
     if path.name.lower().endswith(SAVED):
@@ -98,6 +98,7 @@ def _named(text: str) -> str:
 
 
 def read_recording(path: Path, wish: Wish | None = None) -> Recording:
-    """The page that `wish` asks of a recording, ready to be written. Raises `PageError`."""
+    """Read the page that `wish` selects from a recording, ready to be written. Raises
+    `PageError`."""
     name, read = importer(path)
     return read(path, name, wish or Wish())

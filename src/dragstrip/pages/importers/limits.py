@@ -1,4 +1,4 @@
-"""How much a reader takes from a file: each limit is an option of `page import`."""
+"""Limits on the data that a reader takes from a file. Each is an option of `page import`."""
 
 from msgspec import Struct
 
@@ -6,22 +6,23 @@ from dragstrip.pages.format.recording import PageError
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """What protects memory, disk and time from a hostile or broken file."""
+    """Limits that protect memory, disk and time from a hostile or broken file."""
 
     max_bytes: int = 2_000_000_000
-    """Most bytes that a recording may unpack to; a single body may have an eighth of them."""
+    """Most bytes that a recording may unpack to. A single body may have an eighth of them."""
     max_ratio: int = 200
-    """Largest ratio of compression; anything that unpacks to less than `SMALL` may exceed it."""
+    """Largest compression ratio. Data that unpacks to less than `SMALL` may exceed it."""
     max_records: int = 100_000
-    """Exchanges, records, files or members."""
+    """Most exchanges, records, files or members."""
     max_name: int = 16_000
-    """Characters of a URL, or bytes of a line in a header."""
+    """Most characters of a URL, or bytes of a header line."""
     max_depth: int = 32
-    """Folders in folders."""
+    """Most levels of nested folders."""
 
     @property
     def most_body(self) -> int:
-        """Bytes of one body: several copies of it are in memory at once."""
+        """Most bytes of one body. It is lower because several copies of a body are in memory at
+        once."""
         return max(self.max_bytes // 8, 1)
 
 
@@ -31,11 +32,12 @@ _UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
 
 class Beyond(PageError):
-    """A limit is reached; the text says which option raises it."""
+    """Raised if a limit is exceeded; the text names the option that raises the limit."""
 
 
 def beyond(what: str, option: str, value: int) -> Beyond:
-    """`what` is more than the `value` of the limit `option`, as in ``it unpacks to``."""
+    """The error for a limit `option` with this `value`. `what` begins its sentence, such as ``it
+    unpacks to``."""
     is_size = option == "max_bytes"
     limit, twice = (_size(n) if is_size else str(n) for n in (value, 2 * value))
     flag = option.replace("_", "-")
@@ -55,7 +57,7 @@ class Meter:
         self._bytes = self._records = 0
 
     def unpacked(self, count: int) -> None:
-        """`count` bytes more. Raises `Beyond`."""
+        """Count this many more bytes. Raises `Beyond`."""
         self._bytes += count
         if self._bytes > self.limits.max_bytes:
             raise beyond("it unpacks to", "max_bytes", self.limits.max_bytes)
@@ -68,7 +70,7 @@ class Meter:
 
 
 def check_body(length: int, what: str, limits: Limits) -> None:
-    """Raises `Beyond`."""
+    """Raise `Beyond` if a body of this length is too long."""
     if length > limits.most_body:
         size, twice = _size(limits.most_body), _size(2 * limits.max_bytes)
         raise Beyond(
@@ -78,6 +80,6 @@ def check_body(length: int, what: str, limits: Limits) -> None:
 
 
 def check_ratio(packed: int, unpacked: int, what: str, limits: Limits) -> None:
-    """Checks how far `what` was compressed. Raises `Beyond`."""
+    """Raise `Beyond` if the compression ratio of `what` is too large."""
     if unpacked > SMALL and unpacked > limits.max_ratio * max(packed, 1):
         raise beyond(f"{what} is compressed by a factor of", "max_ratio", limits.max_ratio)

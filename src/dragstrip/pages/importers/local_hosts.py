@@ -1,7 +1,7 @@
-"""Hosts that no browser looks up: IP addresses, and localhost.
+"""Replaces hosts that no browser looks up: IP addresses, and localhost.
 
-Firefox takes them for what they say, whatever the testbed's names are, and no certificate's name
-covers them. So a page gets names for them, and its bodies are changed where they name them in URLs.
+Firefox connects to such addresses directly, without the testbed's names, and no certificate for DNS
+names covers them. So each gets a name, and URLs in the page's bodies are changed to it.
 """
 
 import re
@@ -17,13 +17,13 @@ from dragstrip.pages.format.spool import SpooledExchange, whole
 from dragstrip.pages.format.urls import is_ip, is_local
 
 _TOP = "test"
-"""Top level domain that is not on the internet (RFC 6761 section 6.2)."""
+"""A top level domain that does not exist on the internet (RFC 6761 section 6.2)."""
 _TEXTS = re.compile(rb"text/|json|javascript|xml", re.IGNORECASE)
 
 
 class LocalHosts:
-    """Names that replace local hosts in URLs, also where JSON and queries escape the slashes. False
-    if there are no local hosts."""
+    """Names that replace local hosts in URLs, also where JSON or queries escape the slashes. It is
+    falsy if there are no local hosts."""
 
     def __init__(self, urls: Iterable[str]) -> None:
         self._names = {h.encode(): n.encode() for h, n in _names(urls).items()}
@@ -48,7 +48,7 @@ class LocalHosts:
         return tuple((name, self.text(value)) for name, value in headers)
 
     def answer(self, answer: Recorded) -> Recorded:
-        """The answer with names in URLs and headers."""
+        """The answer with replaced hosts in its URLs and headers."""
         return structs.replace(
             answer,
             url=self.text(answer.url),
@@ -58,8 +58,8 @@ class LocalHosts:
         )
 
     def body(self, answer: Recorded) -> Recorded:
-        """The answer with replaced names in its body, if that is text; else the same object. Raises
-        `CodingError`."""
+        """The answer with replaced hosts in its body, if that is text; otherwise the same object.
+        Raises `CodingError`."""
         if not _TEXTS.search(answer.mime.encode()):
             return answer
         loaded = whole(answer)
@@ -78,7 +78,7 @@ class LocalHosts:
 
 
 def _names(urls: Iterable[str]) -> dict[str, str]:
-    """Replacement names by host as URLs spell it."""
+    """Replacement names by host, in the notation of URLs."""
     found: dict[str, str] = {}
     for url in urls:
         try:

@@ -16,16 +16,17 @@ from dragstrip.pages.importers.plain import read_plain
 from dragstrip.pages.importers.sentences import listed
 
 _SAVED = "save."
-"""How mm-webrecord calls its files."""
+"""Prefix of mm-webrecord's file names."""
 _SCHEMES = {1: "http", 2: "https"}
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _FIELD = descriptor_pb2.FieldDescriptorProto
 
 
 def read_mahimahi(folder: Path, files: Sequence[Path], limits: Limits = DEFAULT) -> Contents:
-    """The page in Mahimahi's `RequestResponse` files, of those in `folder`. Raises `PageError`.
+    """The page in those `files` of `folder` that are Mahimahi's `RequestResponse` messages. Raises
+    `PageError`.
 
-    They hold no times: the document comes first, the rest by file name.
+    They hold no times: the document comes first, the others by file name.
     """
     meter = Meter(limits)
     exchanges: list[Recorded] = []
@@ -52,12 +53,12 @@ def read_mahimahi(folder: Path, files: Sequence[Path], limits: Limits = DEFAULT)
 
 
 class _NotWritten(ValueError):
-    """A file is not what mm-webrecord writes."""
+    """Raised for a file that mm-webrecord did not write."""
 
 
 def _document_first(exchange: Recorded) -> tuple[bool, bool, int]:
-    """Puts the document first: the resource that no other refers to; among several, the one with
-    the shortest path."""
+    """Sort key that puts the document first: the resource to which no other refers; of several, the
+    one with the shortest path."""
     is_document = exchange.method == "GET" and (
         exchange.mime == "text/html" or 300 <= exchange.status < 400
     )

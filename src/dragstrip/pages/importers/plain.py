@@ -1,4 +1,4 @@
-"""Opens only the plain files that a person gave us, and no links out of a folder."""
+"""Opens only plain files that the user gave, and follows no links out of a folder."""
 
 import gzip
 import io
@@ -17,17 +17,17 @@ from dragstrip.pages.importers.limits import Limits, Meter, beyond, check_ratio
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _ZSTD_DICTIONARY = b"\x5d\x2a\x4d\x18"
-"""A skippable frame with the dictionary of all that follows (IIPC, WARC files compressed with
-Zstandard, section 4)."""
+"""Magic number of the skippable frame with the dictionary for all following frames (IIPC, WARC
+files compressed with Zstandard, section 4)."""
 _TRAINED = b"\x37\xa4\x30\xec"
-"""What a dictionary begins with (RFC 8878, section 5), unless it is just text."""
+"""Magic number of a dictionary (RFC 8878, section 5), unless the dictionary is raw content."""
 BAD_PACKING = (gzip.BadGzipFile, zlib.error, zstd.ZstdError)
-"""What reading an `unpacked` file raises if it is damaged, beside `OSError` and `Beyond`."""
+"""Exceptions from reading a damaged `unpacked` file, besides `OSError` and `Beyond`."""
 
 
 @contextmanager
 def plain_file(path: Path) -> Iterator[io.BufferedReader]:
-    """The file, opened. Raises `PageError`, also for pipes and devices."""
+    """Open a file. Raises `PageError`, also for pipes and devices."""
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
@@ -52,8 +52,8 @@ def read_plain(path: Path, meter: Meter) -> bytes:
 
 
 def plain_files(folder: Path, limits: Limits) -> tuple[list[Path], list[str]]:
-    """All plain files in a folder and its folders, by name, and sentences on the others. Links to
-    files are followed if they stay in the folder. Raises `PageError`."""
+    """All plain files in a folder and its subfolders, by name, and sentences on the skipped ones.
+    Links to files are followed if they stay in the folder. Raises `PageError`."""
     found: list[Path] = []
     said: list[str] = []
     inside = folder.resolve()
@@ -81,7 +81,7 @@ def plain_files(folder: Path, limits: Limits) -> tuple[list[Path], list[str]]:
 
 
 def unfit(entry: Path, inside: Path) -> str:
-    """Why an entry of a folder is not read; empty if it is."""
+    """Why an entry of a folder is not read; empty if it can be read."""
     try:
         if entry.is_symlink() and not entry.resolve(strict=True).is_relative_to(inside):
             return "it is a link out of the folder"
@@ -91,7 +91,7 @@ def unfit(entry: Path, inside: Path) -> str:
 
 
 class _Counted(io.RawIOBase):
-    """A stream that stops at limits."""
+    """A stream that enforces limits."""
 
     def __init__(self, packed: IO[bytes], inner: IO[bytes], meter: Meter) -> None:
         self._packed = packed
@@ -115,9 +115,10 @@ class _Counted(io.RawIOBase):
 
 
 def unpacked(file: IO[bytes], meter: Meter) -> IO[bytes]:
-    """The content of a file that is gzip, Zstandard or plain, as its first bytes say.
+    """The content of a file that is gzip, Zstandard or plain, determined by its first bytes.
 
-    Its `read` returns a part, and nothing at the end. It raises `BAD_PACKING` and `Beyond`.
+    Its `read` may return less than requested, and nothing at the end. It raises `BAD_PACKING` and
+    `Beyond`.
     """
     first = file.read(4)
     file.seek(-len(first), os.SEEK_CUR)
@@ -132,7 +133,7 @@ def unpacked(file: IO[bytes], meter: Meter) -> IO[bytes]:
 
 
 def _dictionary(file: IO[bytes]) -> zstd.ZstdDict:
-    """The dictionary that a file begins with; it may be compressed itself."""
+    """The dictionary at the beginning of a file, which may itself be compressed."""
     head = file.read(8)
     text = file.read(min(int.from_bytes(head[4:], "little"), _MOST_DICTIONARY + 1))
     if text.startswith(_ZSTD):

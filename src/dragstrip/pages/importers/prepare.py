@@ -1,4 +1,4 @@
-"""Turns recorded answers into a page that the origin can serve, and names every change."""
+"""Turns recorded answers into a page that the origin can serve, and reports every change."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -36,7 +36,7 @@ _UPGRADE = ("content-security-policy", "upgrade-insecure-requests")
 
 
 def page_of(contents: Contents, path: Path, name: str, wish: Wish) -> Recording:
-    """The page that `wish` asks of what a reader found in `path`. Raises `PageError`."""
+    """The page that `wish` selects from the content of `path`. Raises `PageError`."""
     try:
         chosen = choose(contents, wish.part, _printable(path))
         recording = prepare(
@@ -55,7 +55,7 @@ def page_of(contents: Contents, path: Path, name: str, wish: Wish) -> Recording:
 
 
 def _printable(path: Path) -> str:
-    """The path's name, which may be no text."""
+    """The path's name as text, with undecodable bytes replaced."""
     return os.fsencode(path.name or path.resolve().name).decode("utf-8", "replace")
 
 
@@ -70,13 +70,12 @@ def prepare(
     keep_secrets: bool = False,
     limits: Limits = DEFAULT,
 ) -> Recording:
-    """A page of `recorded` and `sockets`, whose URLs and headers are still as they were
-    recorded.
+    """Make a page from `recorded` and `sockets`, whose URLs and headers are as recorded.
 
-    What was http is served as https unless it is kept: then every stack loads it by HTTP/1.1
-    without TLS, as a browser does. A visit starts at `start`, a recorded URL, else at the first
-    document or redirect. Cookies, credentials and tokens are left out unless they are kept. Raises
-    `PageError` if nothing is left.
+    Objects from http URLs are served as https unless http is kept; then every stack loads them by
+    HTTP/1.1 without TLS, as a browser does. A visit starts at `start`, a recorded URL, or at the
+    first document or redirect if it is empty. Cookies, credentials and tokens are removed unless
+    they are kept. Raises `PageError` if no answer is left.
     """
     changes: list[str] = []
     if not keep_secrets:
@@ -167,10 +166,10 @@ def _servable(
 
 
 def _secured(kept: list[tuple[Recorded, str]], changes: list[str]) -> list[Recorded]:
-    """Serve http:// as https://.
+    """The answers with https:// URLs instead of http://.
 
-    Bodies still say http://, and a browser blocks http scripts, styles and frames of an https
-    page. Rather than rewrite the bodies (sizes, hashes, URLs put together by scripts), each
+    Bodies still say http://, and a browser blocks http scripts, styles and frames of an https page.
+    Rewriting bodies would change sizes and hashes, and miss URLs that scripts compose. So each
     document tells the browser to upgrade such requests, as sites that move to https do.
     """
     insecure = sum(url.lower().startswith("http:") for _, url in kept)
@@ -209,7 +208,8 @@ def _secure_value(name: str, value: str) -> str:
 
 
 def _decodable(answer: Recorded, changes: list[str], limits: Limits) -> Recorded:
-    """An answer whose body is in the coding it claims; recorders often store it decoded."""
+    """The answer with headers that fit its body's coding: recorders often store the body
+    decoded."""
     if answer.coding in ("", "identity"):
         return answer
     wire = whole(answer).wire

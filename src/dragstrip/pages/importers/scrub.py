@@ -23,16 +23,17 @@ _PARAMETER = re.compile(
 
 
 def scrub_url(text: str) -> str:
-    """`text` with the values of secret query parameters masked at their length.
+    """Mask the values of secret query parameters in `text`.
 
-    Works on anything that holds URLs. The length is kept, so requests keep their size.
+    It works on any text that contains URLs. Their length stays the same, so requests keep their
+    size.
     """
     return _PARAMETER.sub(lambda found: f"{found[1]}={'x' * len(found[2])}", text)
 
 
 def scrub(answer: Recorded) -> Recorded:
     """The exchange without secret headers and parameters; the same object if it has none. Bodies
-    are left as they are."""
+    are not changed."""
     cleaned = {
         "url": scrub_url(answer.url),
         "initiator": scrub_url(answer.initiator),
@@ -49,8 +50,8 @@ def scrub_failure(failure: Failure) -> Failure:
 
 
 def scrub_socket(socket: RecordedSocket) -> RecordedSocket:
-    """The socket without secret parameters, and without what the page sent: no replay needs that,
-    and it often logs in."""
+    """The socket without secret parameters and without the data of the page's messages: no replay
+    needs them, and they often contain logins."""
     said = (structs.replace(m, data="") if m.sent else m for m in socket.messages)
     return structs.replace(
         socket,
@@ -61,7 +62,7 @@ def scrub_socket(socket: RecordedSocket) -> RecordedSocket:
 
 
 def scrubbed(exchanges: int) -> list[str]:
-    """A sentence on this number of exchanges; none for 0."""
+    """A sentence on this number of scrubbed exchanges; an empty list for 0."""
     if not exchanges:
         return []
     of = "1 exchange" if exchanges == 1 else f"{exchanges} exchanges"

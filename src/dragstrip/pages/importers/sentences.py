@@ -1,4 +1,4 @@
-"""Sentences on what a reader changed: many alike become one."""
+"""Composes sentences on a reader's changes; many similar ones become one."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,14 +8,14 @@ _NAMED = 6
 
 
 def listed(names: Sequence[str], most: int = _NAMED) -> str:
-    """``a, b and 3 more``."""
+    """The first `most` names in words: ``a, b and 3 more``."""
     shown = ", ".join(one_line(name)[:120] for name in names[:most])
     more = len(names) - most
     return f"{shown} and {more} more" if more > 0 else shown
 
 
 class Notes:
-    """What happened to which records."""
+    """Collects changes, and the records that each applies to."""
 
     def __init__(self) -> None:
         self._places: dict[str, list[str]] = {}
@@ -24,6 +24,7 @@ class Notes:
         self._places.setdefault(what, []).append(where)
 
     def sentences(self) -> Iterable[str]:
-        """``2 records left out, their block is empty: record 3 (...), record 5 (...)``."""
+        """One sentence per change: ``2 records left out, their block is empty: record 3 (...),
+        record 5 (...)``."""
         for what, where in self._places.items():
             yield f"{len(where)} {what}: {listed(where)}"

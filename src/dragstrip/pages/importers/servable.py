@@ -1,4 +1,4 @@
-"""Whether a browser can ask for a recorded exchange, and our origin answer it."""
+"""Checks that a browser can make a recorded request and our origin can answer it."""
 
 from dragstrip.pages.format.recording import TOKEN, Headers, Recorded
 from dragstrip.pages.format.urls import Unservable
@@ -6,16 +6,16 @@ from dragstrip.pages.importers.har_entry import HarExchange
 from dragstrip.pages.importers.limits import Limits
 
 _MOST_METHOD = 64
-"""Characters."""
+"""Longest method, in characters."""
 _FORBIDDEN = ("CONNECT", "TRACE", "TRACK")
 """Methods that no page may use (Fetch, section 2.2.1)."""
 _MOST_HEADERS = 1_000
 _MOST_HEADER_BYTES = 200_000
-"""Chromium takes 256 KiB of headers at most, over every protocol."""
+"""Most bytes of headers. Chromium accepts 256 KiB at most, over every protocol."""
 
 
 def check_message(answer: Recorded | HarExchange, limits: Limits) -> None:
-    """Checks that the origin can serve an answer. Raises `Unservable`, whose text says why not."""
+    """Raise `Unservable`, whose text says why, if the origin cannot serve an answer."""
     method = answer.method
     is_token = len(method) <= _MOST_METHOD and TOKEN.fullmatch(method)
     if not is_token or method.upper() in _FORBIDDEN:

@@ -1,4 +1,4 @@
-"""A HAR without bodies becomes the structure of a page."""
+"""Turns a HAR without bodies into the structure of a page."""
 
 import re
 from collections import Counter, defaultdict, deque
@@ -32,7 +32,7 @@ _NOT_SENT = re.compile(
     "|(expect|public-key)-.*|reporting-endpoints|report-to|nel|sourcemap|x-sourcemap",
     re.IGNORECASE,
 )
-"""Headers that would keep a made-up page from loading, or that describe the recorded body."""
+"""Headers that would prevent a made-up page from loading, or that describe the recorded body."""
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
 _MOST_BUSY_MS = 500.0
 _NAMED = 12
@@ -44,7 +44,7 @@ class _Kept(Struct, frozen=True, kw_only=True):
     exchange: HarExchange
     url: str
     target: str
-    """Where a redirect leads, as served; empty if nowhere."""
+    """Target of a redirect, as served; empty for other answers."""
     preflighted: bool = False
 
 
@@ -57,10 +57,10 @@ def skeleton(
     keep_http: bool = False,
     limits: Limits = DEFAULT,
 ) -> Structure:
-    """The structure of what was recorded up to the load event. Raises `PageError`.
+    """The structure of all objects recorded up to the load event. Raises `PageError`.
 
-    With `busy`, each script keeps the browser busy from its arrival for as long as it recorded took
-    until the first request it caused.
+    With `busy`, each script keeps the browser busy after its arrival, for the recorded time until
+    the first request that it caused.
     """
     changes: list[str] = []
     exchanges = _named(visited.exchanges, changes)
@@ -106,7 +106,7 @@ def skeleton(
 
 
 def _named(exchanges: Sequence[HarExchange], changes: list[str]) -> Sequence[HarExchange]:
-    """The exchanges with a name for each host that browsers do not look up."""
+    """The exchanges, with a name in place of each host that browsers do not look up."""
     local = LocalHosts(x.url for x in exchanges)
     if not local:
         return exchanges
@@ -159,7 +159,7 @@ def _target(exchange: HarExchange, *, keep_http: bool) -> str:
 
 
 def _before_load(kept: list[_Kept], visited: HarVisit, changes: list[str]) -> list[_Kept]:
-    """What began before the load event, including what came from a cache."""
+    """The requests that began before the load event, including those answered by a cache."""
     end = visited.load_ms
     late = [k.url for k in kept if end is not None and k.exchange.start_ms > end]
     kept = [k for k in kept if end is None or k.exchange.start_ms <= end]
@@ -179,7 +179,8 @@ def _before_load(kept: list[_Kept], visited: HarVisit, changes: list[str]) -> li
 
 
 def _joined(kept: list[_Kept], changes: list[str]) -> list[_Kept]:
-    """The requests without the redirects from http to its own https URL and without preflights.
+    """The requests without preflights, and without redirects from an http URL to the same https
+    URL.
 
     The browser makes preflights by itself, for the requests that need one.
     """
@@ -198,12 +199,12 @@ def _joined(kept: list[_Kept], changes: list[str]) -> list[_Kept]:
 
 
 def _kind(kept: _Kept) -> ResourceKind:
-    """A preflight goes before requests of scripts alone."""
+    """The kind of a request. One with a preflight must be a script's fetch."""
     return "fetch" if kept.preflighted else kind_of(kept.exchange)
 
 
 def _redirects(kept: list[_Kept]) -> list[int | None]:
-    """The redirect that each request follows, if it follows one."""
+    """Index of the redirect that each request follows; None if it follows none."""
     follows: list[int | None] = [None] * len(kept)
     free: dict[str, deque[int]] = defaultdict(deque)
     for index, item in enumerate(kept):
@@ -218,7 +219,8 @@ def _redirects(kept: list[_Kept]) -> list[int | None]:
 
 
 def _start(kinds: list[ResourceKind], follows: list[int | None], first: int) -> int | None:
-    """The document that the request at `first` leads to; redirects may stand before it."""
+    """Index of the document that the request at `first` leads to, through any redirects; None if
+    there is none."""
     at = first
     for index in range(first, len(follows)):
         if follows[index] == at:
@@ -227,8 +229,8 @@ def _start(kinds: list[ResourceKind], follows: list[int | None], first: int) -> 
 
 
 def _from_document(kept: list[_Kept], changes: list[str]) -> list[_Kept]:
-    """The requests without those that a browser made before the document, such as its own start
-    page's icons."""
+    """The requests without those that the browser made before the document, such as icons of its
+    start page."""
     kinds, follows = [_kind(k) for k in kept], _redirects(kept)
     if not kept or _start(kinds, follows, 0) is not None:
         return kept
@@ -271,7 +273,7 @@ def _served(url: str, *, keep_http: bool) -> str:
 
 
 def _explained(kept: list[_Kept], sizes: list[WireSize], why: list[Cause]) -> list[str]:
-    """Counts of the changes to sizes, causes and requests."""
+    """Sentences that count the changes to sizes, causes and requests."""
     changes = sentences([k.exchange for k in kept], sizes)
     if inferred := sum(c.inferred for c in why):
         changes.append(
@@ -324,7 +326,8 @@ def _sent(headers: Headers) -> Headers:
 
 
 def _busied(objects: list[Object], kept: list[_Kept]) -> list[Object]:
-    """Scripts that are busy until the first request they cause, `_MOST_BUSY_MS` at most."""
+    """The objects, with scripts that keep the browser busy until the first request they cause, for
+    at most `_MOST_BUSY_MS`."""
     first: dict[int, float] = {}
     for item, child in zip(objects, kept, strict=True):
         if item.parent is not None:

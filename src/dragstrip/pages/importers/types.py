@@ -1,4 +1,4 @@
-"""The Content-Type of a file that was saved without one."""
+"""Determines the Content-Type of a file that was saved without one."""
 
 import codecs
 import mimetypes
@@ -48,8 +48,8 @@ _META_BYTES = 1024
 
 
 def content_type(name: str, body: bytes) -> str:
-    """The content type of a file, by its name, which may have a query, else by its first bytes;
-    with its charset."""
+    """The content type with charset of a file, by its name, which may have a query, else by its
+    first bytes."""
     # Chromium saves a script as name.js.download.
     plain = name.partition("?")[0].removesuffix(".download")
     ending = PurePosixPath(plain).suffix.lower()
@@ -62,8 +62,8 @@ def content_type(name: str, body: bytes) -> str:
 def with_charset(mime: str, body: bytes) -> str:
     """A media type with the charset that a browser reads from the bytes of a file.
 
-    That is its byte order mark, else what its markup says, else UTF-8 if it is valid. Where nothing
-    tells, the browser guesses, as it does for the file.
+    The charset comes from the byte order mark, else from the markup, else it is UTF-8 if the bytes
+    are valid. Otherwise it is left out, and the browser guesses, as it does for the file.
     """
     if not mime.startswith("text/") and mime not in HTML:
         return mime

@@ -1,4 +1,4 @@
-"""How many bytes a body took on the wire, by the field of a HAR that says so best."""
+"""Determines the length of a body on the wire from the most reliable field of a HAR."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -17,9 +17,9 @@ SizeField = Literal[
 ]
 _BODILESS = (204, 205, 304)
 _USUAL = {"gzip": 6, "br": 5, "zstd": 3, "deflate": 6}
-"""Levels at which servers compress on the fly."""
+"""Levels at which servers commonly compress on the fly."""
 _RATIO = 0.3
-"""Ratio of a compressed body to its text, where the HAR does not show one."""
+"""Assumed ratio of a compressed body to its text if the HAR does not show one."""
 _LEAST_RATIOS = 5
 
 
@@ -29,9 +29,10 @@ class WireSize(Struct, frozen=True):
 
 
 def wire_sizes(exchanges: Sequence[HarExchange]) -> list[WireSize]:
-    """Lengths of bodies as they crossed, or from a cache would have crossed, the wire.
+    """Lengths of bodies on the wire. For an answer from a cache, it is the length that a transfer
+    would have had.
 
-    HARs differ, so in this order:
+    HARs differ, so these fields are tried in order:
 
     - ``bodySize``, if the recorder counts headers apart (`headersSize` is known): it was measured.
     - ``Content-Length``: exact, from the server. Chromium's exports over HTTP/2 give one number
@@ -53,7 +54,7 @@ def wire_sizes(exchanges: Sequence[HarExchange]) -> list[WireSize]:
 
 
 def sentences(exchanges: Sequence[HarExchange], sizes: Sequence[WireSize]) -> list[str]:
-    """Says how many sizes came from which field, and how many are unknown."""
+    """Sentences on how many sizes came from which field, and how many are unknown."""
     said = [f"sizes on the wire are taken from: {_told(sizes)}"]
     both = zip(exchanges, sizes, strict=True)
     if estimated := [x.url for x, size in both if size.field == "an estimate"]:
@@ -75,8 +76,8 @@ def _told(sizes: Iterable[WireSize]) -> str:
 
 
 def _said(exchange: HarExchange) -> WireSize | None:
-    """The length that the HAR gives; None if only the decoded length of a compressed body is
-    known."""
+    """The length on the wire from the HAR; None if it only has the decoded length of a compressed
+    body."""
     if (exchange.status in _BODILESS and not exchange.cached) or exchange.method == "HEAD":
         return WireSize(0, "nothing")
     measured = None if exchange.cached else exchange.body_bytes
@@ -109,7 +110,8 @@ def _content_length(exchange: HarExchange) -> int | None:
 
 
 def _arrived(exchange: HarExchange) -> int | None:
-    """What came of a body that is not compressed, where the HAR surely counts bytes."""
+    """Bytes that arrived of an uncompressed body, where the HAR's ``content.size`` certainly counts
+    bytes; otherwise None."""
     counts_bytes = exchange.status == 206 or not _is_text(exchange.mime)
     whole = exchange.content_bytes and counts_bytes and not _coding(exchange)
     return exchange.content_bytes if whole else None

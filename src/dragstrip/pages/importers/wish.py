@@ -1,4 +1,4 @@
-"""What to take from a recording, where it leaves a choice."""
+"""Options of an import, where a recording leaves a choice."""
 
 from msgspec import Struct
 
@@ -8,16 +8,17 @@ from dragstrip.pages.importers.limits import DEFAULT, Limits
 
 class Wish(Struct, frozen=True, kw_only=True):
     part: str = ""
-    """One page of a recording with several: its number from 1, its id, its URL or its title; the
-    first by default."""
+    """The page of a recording with several: its number (from 1), its id, its URL or its title.
+    Empty means the first."""
     busy: bool = False
-    """Made-up scripts keep the browser busy as long as the recorded ones seem to have."""
+    """Whether made-up scripts keep the browser busy as long as the recorded ones seem to have."""
     keep_http: bool = False
-    """Serve http:// as it is, by HTTP/1.1 without TLS, instead of as https://."""
+    """Whether to serve http:// URLs by HTTP/1.1 without TLS, instead of as https://."""
     keep_secrets: bool = False
-    """Keep cookies, credentials and tokens."""
+    """Whether to keep cookies, credentials and tokens."""
     done: str = AT_LOAD
-    """When the page counts as loaded."""
+    """When the page counts as loaded, see `dragstrip.model.done`."""
     think_ms: float | None = None
-    """How long the server takes for the start of the page; None as recorded."""
+    """Time in ms that the server takes before it answers the start of the page; None keeps the
+    recorded time."""
     limits: Limits = DEFAULT

@@ -1,5 +1,5 @@
 """Made-up pages: real markup, styles, scripts, pictures and fonts of given sizes.
 
-`page.make` makes bodies from a `dragstrip.pages.format.structure.Structure`: each object asks for
-the ones that wait for it, and its body has the asked-for length on the wire.
+`page.make` makes bodies from a `dragstrip.pages.format.structure.Structure`. Each object requests
+its children, and its body has the requested length on the wire.
 """

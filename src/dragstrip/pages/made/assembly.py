@@ -1,4 +1,4 @@
-"""Makes a recording from a structure: bodies that ask for each other in the structure's order."""
+"""Makes a recording from a structure. Its bodies request each other in the structure's order."""
 
 from collections import Counter
 
@@ -17,11 +17,12 @@ _TYPES = {
     "image": ("image/gif", "image/"),
     "font": ("font/woff2", "font"),
 }
-"""Types by kind: the one that a browser wants, and a part of recorded types that will do."""
+"""Content type that browsers expect, and a part that a recorded type must contain to be kept, by
+kind."""
 
 
 def make(structure: Structure) -> Recording:
-    """The page. Raises `PageError` if it does not start with a document."""
+    """Make the page. Raises `PageError` if it does not start with a document."""
     maker = _Maker(structure)
     answers = maker.answers()
     return Recording(
@@ -34,8 +35,8 @@ def make(structure: Structure) -> Recording:
 
 
 class _Maker:
-    """Makes objects from the last to the first: an object needs to know what it requests, and what
-    others must request for it."""
+    """Makes objects from the last to the first, because an object's body depends on the objects
+    that it requests and on those that others must request for it."""
 
     def __init__(self, structure: Structure) -> None:
         self._title = structure.title
@@ -63,17 +64,19 @@ class _Maker:
             if index and item.follows is None:
                 self._children[self._above(item)].append(index)
         self._behalf: list[list[MarkupNode]] = [[] for _ in self._objects]
-        """Requests that others make for an object once it has arrived, because its body cannot."""
+        """Requests that an ancestor makes once an object has arrived, because the object's body
+        cannot."""
         self._fonts: list[list[int]] = [[] for _ in self._objects]
         self._boxes: list[list[int]] = [[] for _ in self._objects]
-        """Fonts, and style sheets that name pictures, which the document above has to use."""
+        """Style sheets with pictures for which each document needs a box."""
 
     def answers(self) -> tuple[Recorded, ...]:
         bodies = {index: self._body(index) for index in reversed(range(len(self._objects)))}
         return tuple(self._answer(item, *bodies[i]) for i, item in enumerate(self._objects))
 
     def _above(self, item: Object) -> int:
-        """The parent; the document for objects without one, or whose parent precedes it."""
+        """Index of the parent. It is the document for objects without a parent, or whose parent
+        precedes the document."""
         return self._root if item.parent is None else max(item.parent, self._root)
 
     def _answer(self, item: Object, wire: bytes, coding: str) -> Recorded:
@@ -124,7 +127,8 @@ class _Maker:
         self._boxes[above] += self._boxes[index]
 
     def _asking(self, index: int) -> tuple[bytes, str] | None:
-        """A body that asks for its children itself; None if this kind of object cannot."""
+        """A body that requests its children itself, and its coding; None if this kind of object
+        cannot."""
         item, children = self._objects[index], self._children[index]
         seed = f"{index}:{item.url}"
         if item.kind == "script" and (children or item.busy_ms):
@@ -166,7 +170,7 @@ class _Maker:
         return wire, coding
 
     def _node(self, index: int) -> MarkupNode:
-        """The markup that asks for an object and, on its behalf, for what waits for it."""
+        """The markup that requests an object and, on its behalf, its children."""
         item = self._objects[index]
         kind = item.kind
         if index in self._asked_before or item.method != "GET":
@@ -184,19 +188,20 @@ class _Maker:
         return [_CODES[kind], item.url, detail, *([behalf] if behalf else [])]
 
     def _box(self, index: int) -> tuple[int, int]:
-        """Size of the picture at the end of the redirects."""
+        """Width and height of the picture at the end of the redirects."""
         item = self._objects[self._last.get(index, index)]
         return item.box if any(item.box) else padded_files.box(_mime(item), item.size)
 
 
 def _repeats(objects: tuple[Object, ...]) -> frozenset[int]:
-    """Requests for objects that were requested before; caches would answer an element's request."""
+    """Indices of requests for objects that were requested before. A cache would answer if an
+    element requested them again."""
     first: dict[str, int] = {}
     return frozenset(i for i, o in enumerate(objects) if first.setdefault(o.url, i) != i)
 
 
 def _plain(item: Object, seed: str) -> bytes:
-    """A body that asks for nothing."""
+    """A body that requests nothing."""
     if item.status != 200 or not item.size:
         return noise(item.size, seed)
     if item.kind == "image":
@@ -214,12 +219,12 @@ def _plain(item: Object, seed: str) -> bytes:
 
 
 def filler(kind: ResourceKind, content_type: str, size: int, seed: str) -> bytes:
-    """A body of that kind and length, for an answer whose own was not recorded."""
+    """A body of this kind and length, for an answer without a recorded body."""
     return _plain(Object(url="", kind=kind, size=size, content_type=content_type), seed)
 
 
 def _content_type(item: Object) -> str:
-    """The recorded type, or one that the browser takes for an object of this kind."""
+    """The recorded type, or one that browsers accept for an object of this kind."""
     wanted, will_do = _TYPES.get(item.kind, ("application/octet-stream", ""))
     return item.content_type if item.content_type and will_do in item.content_type else wanted
 

@@ -8,7 +8,8 @@ from importlib.resources import files
 import msgspec
 
 MarkupNode = list[object]
-"""``[kind, url, detail, nodes to ask for afterwards]``, see loader.js."""
+"""A request in the page's markup: ``[kind, url, detail, nodes to request afterwards]``, see
+loader.js."""
 
 _STYLE = (
     "html{display:flex;flex-direction:column}body{margin:0;order:1}html>section{order:2}"
@@ -25,15 +26,15 @@ _STYLE = (
 _SYLLABLES = "ba ce di fo gu la me ni po ru sa te vi wo ka le mi no pu ra se ti vo da".split()
 _CAPTION_WORDS, _LEAD_WORDS = 9, 55
 _SECTION = 8
-"""Number of pieces of markup between two stretches of padding."""
+"""Number of pictures between two stretches of padding."""
 
 
 def document(
     title: str, items: Sequence[tuple[str, MarkupNode]], fonts: Sequence[int], styles: Sequence[int]
 ) -> list[str]:
-    """The pieces of a document that names `items`: (``head`` or ``body``, node), in order. `fonts`
-    and `styles` are the numbers of the fonts and styles below this document: text is set in every
-    font, and every style sheet has a box for its pictures."""
+    """The pieces of a document that requests `items`, each (``head`` or ``body``, node), in order.
+    `fonts` and `styles` are the numbers of the fonts and style sheets below this document. The
+    document has text in every font, and a box for each style sheet's pictures."""
     head = [_tag(node) for place, node in items if place == "head"]
     body = [node for place, node in items if place == "body"]
     faces = "".join(f".t{n}{{font-family:F{n},sans-serif}}" for n in fonts)
@@ -57,7 +58,7 @@ def document(
 def frame(
     title: str, nodes: Iterable[MarkupNode], fonts: Sequence[int], styles: Sequence[int]
 ) -> str:
-    """A document in a frame, that asks for its nodes by script."""
+    """A document in a frame that requests its nodes by script."""
     text = "".join(f'<p class="t{n}">{html.escape(title[:20])}</p>' for n in fonts or [0])
     faces = "".join(f".t{n}{{font-family:F{n}}}" for n in fonts)
     boxes = "".join(f'<i class="g g{n}"></i>' for n in styles)
@@ -68,13 +69,14 @@ def frame(
 
 
 def script(nodes: Sequence[MarkupNode], busy_ms: float = 0.0) -> str:
-    """A script that keeps the browser busy and then asks for its nodes."""
+    """A script that keeps the browser busy for `busy_ms` and then requests its nodes."""
     spin = f"for(let e=performance.now()+{busy_ms:.1f};performance.now()<e;);" if busy_ms else ""
     return spin + (f"ask({_json(nodes)});" if nodes else "")
 
 
 def style(number: int, images: Sequence[str], fonts: Sequence[tuple[int, str]]) -> str:
-    """A style sheet that names pictures and fonts; the document has its box and its text."""
+    """A style sheet that names pictures and fonts. The document has the box and the text that use
+    them."""
     faces = "".join(f'@font-face{{font-family:F{n};src:url("{url}")}}' for n, url in fonts)
     pictures = ",".join(f'url("{url}")' for url in images)
     return faces + (f".g{number}{{background-image:{pictures}}}" if images else "")
@@ -91,7 +93,7 @@ def _loader() -> str:
 
 
 def _tag(node: MarkupNode) -> str:
-    """The element of a node; one that has none is asked for by a script in its place."""
+    """The HTML element that requests a node; a script if its kind has no element."""
     kind, url, detail, *then = node
     waiting = f" data-then='{html.escape(_json(then[0]))}'" if then else ""
     source = html.escape(str(url))

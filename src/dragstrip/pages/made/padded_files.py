@@ -1,4 +1,4 @@
-"""Pictures and fonts of an exact length: each format's own place for padding, nothing invalid."""
+"""Pictures and fonts of an exact length. Padding is put where each format allows it."""
 
 import io
 import math
@@ -15,20 +15,20 @@ from dragstrip.pages.made.text import HTML, fill, noise
 _BITS_PER_PIXEL = {"image/jpeg": 2.0, "image/jpg": 2.0, "image/webp": 1.5, "image/avif": 1.0}
 _OTHER_BITS_PER_PIXEL = 5.0
 _SEEN_FROM_BYTES = 300
-"""Anything shorter is taken for a counting pixel, and not shown."""
+"""Shorter pictures count as tracking pixels, and are not shown."""
 _WIDEST = 1_200
 _QUALITY = 92
 _FULL_BITS_PER_PIXEL = {"JPEG": 4.6, "WEBP": 4.0}
-"""What our pictures take at that quality."""
+"""Bits per pixel of our pictures at full quality."""
 _MOST_PIXELS = 600_000
 _DOT_GIF = b"GIF89a\x01\0\x01\0\x80\0\0\xff\xff\xff\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0"
-"""One pixel, without the file's trailer."""
+"""A GIF of one pixel, without the file's trailer."""
 _WOFF2_LENGTH, _WOFF2_PRIVATE = 8, 40  # offsets of the fields, WOFF2 section 4.1
 
 
 def box(mime: str, size: int) -> tuple[int, int]:
-    """Size in CSS pixels in which a picture of `size` bytes is shown, by the usual bits per pixel.
-    Our choice, because recordings rarely say. Wide if large, else 4:3."""
+    """Width and height in CSS pixels for a picture of `size` bytes, by the usual bits per pixel.
+    Our choice, because recordings rarely tell. Large pictures are wide, others 4:3."""
     if size < _SEEN_FROM_BYTES:
         return 1, 1
     if mime.startswith("image/svg"):
@@ -40,10 +40,10 @@ def box(mime: str, size: int) -> tuple[int, int]:
 
 
 def picture(mime: str, size: int, shape: tuple[int, int], seed: str) -> bytes:
-    """A picture of exactly `size` bytes, in the format `mime` names where we can write it.
+    """A picture of exactly `size` bytes, in the format `mime` if we can write it.
 
-    Browsers go by the first bytes, so they show another format under that name anyway. A picture
-    that is too short for any format is noise.
+    Browsers detect the format by the first bytes, so they also show another format under that name.
+    If `size` is too short for any format, the result is noise.
     """
     if mime.startswith("image/svg"):
         return _svg(size, shape, seed)
@@ -59,7 +59,7 @@ def picture(mime: str, size: int, shape: tuple[int, int], seed: str) -> bytes:
 
 
 def font(size: int) -> bytes:
-    """A WOFF2 font of exactly `size` bytes; noise if that is less than a font takes."""
+    """A WOFF2 font of exactly `size` bytes; noise if `size` is too short for a font."""
     bare = fonts.font("made-400")
     if size < len(bare) + 4:
         return noise(size, "font")
@@ -72,8 +72,8 @@ def font(size: int) -> bytes:
 
 
 def _dot(size: int) -> bytes:
-    """A picture of one pixel; the rest is a comment, or stands behind the trailer if it is too
-    short for one."""
+    """A picture of one pixel. The remaining bytes are a comment, or follow the trailer if they are
+    too few for one."""
     room = size - len(_DOT_GIF) - 1
     if room < 4:
         return _DOT_GIF + b";" + b"\0" * room
@@ -99,7 +99,7 @@ def _svg(size: int, shape: tuple[int, int], seed: str) -> bytes:
 
 
 def _fitted(form: str, size: int, shape: tuple[int, int], seed: str) -> bytes:
-    """A picture in as many pixels as its bytes are good for, padded to the byte."""
+    """A picture with as many pixels as its bytes allow, padded to the exact length."""
     frame = 4 if form == "JPEG" else 8
     ratio = shape[0] / shape[1]
     pixels = min(size * 8 / _FULL_BITS_PER_PIXEL[form], _MOST_PIXELS)
@@ -138,7 +138,7 @@ def _padded(form: str, data: bytes, size: int) -> bytes:
 
 
 def _painted(width: int, height: int, seed: str) -> Image.Image:
-    """Soft hills under a sky, with grain enough to need its bytes."""
+    """A picture of soft hills under a sky, with enough grain to fill its bytes."""
     draw = np.random.default_rng(list(seed.encode()))
     across = np.linspace(0, 1, width, dtype=np.float32)[None, :]
     down = np.linspace(0, 1, height, dtype=np.float32)[:, None]

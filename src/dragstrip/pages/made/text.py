@@ -14,7 +14,7 @@ _STORED = 65_535  # longest stored block, RFC 1951 section 3.2.4
 _GZIP_HEADER = b"\x1f\x8b\x08%c\0\0\0\0\x02\xff"  # RFC 1952 section 2.3; the flags are open
 _HAS_COMMENT = 0x10
 _MOST_DRAWN = 1 << 27
-"""Bytes that Python draws at once."""
+"""Most random bytes to draw in one call."""
 _LETTERS = bytes(
     b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ "[i % 64] for i in range(256)
 )
@@ -30,8 +30,8 @@ def noise(size: int, seed: str) -> bytes:
 def fill(pieces: Sequence[str], size: int, comment: Comment, seed: str) -> tuple[bytes, str]:
     """The pieces with padding after each, and their content coding (``""`` or ``gzip``).
 
-    Exactly `size` bytes long, or as short as they get if they do not fit. What is compressed is
-    only the pieces: padding stands in stored blocks, so the length is met to the byte.
+    The result has exactly `size` bytes, or the least possible if the pieces do not fit. Only the
+    pieces are compressed. Padding is in stored blocks, so the length is exact.
     """
     plain = [piece.encode() for piece in pieces]
     room = size - sum(map(len, plain))
@@ -76,8 +76,8 @@ def _shares(room: int, count: int) -> list[int]:
 
 
 def _stored_room(size: int) -> tuple[int, int]:
-    """How many of `size` bytes fit into stored blocks, each with its frame, and how many are left
-    over."""
+    """How many of `size` bytes can be data in stored blocks, and how many are left after data and
+    block headers."""
     blocks = -(-size // (_STORED + 5))
     inside = size - 5 * blocks
     return (inside, 0) if inside > 0 else (0, size)

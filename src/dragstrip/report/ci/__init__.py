@@ -1,1 +1,1 @@
-"""What a CI system reads: JUnit's XML, annotations and a Markdown summary."""
+"""Output for CI systems: JUnit XML, annotations and a Markdown summary."""

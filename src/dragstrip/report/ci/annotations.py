@@ -1,7 +1,7 @@
 """GitHub's workflow commands, which annotate a run.
 
-One line each: ``::error title=TITLE::TEXT``. The runner reads them from either stream. It shows ten
-errors, ten warnings and ten notices per step, so what failed comes first.
+Each is one line: ``::error title=TITLE::TEXT``. The runner reads them from stdout and stderr. It
+shows ten errors, ten warnings and ten notices per step, so failures come first.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def annotations(suite: Suite) -> Iterator[str]:
 
 
 def _data(text: str) -> str:
-    """Escaped as @actions/core does: a line break would end the command."""
+    """The text escaped as by @actions/core: a line break would end the command."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

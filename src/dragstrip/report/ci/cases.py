@@ -1,4 +1,4 @@
-"""Test cases: what a CI system shows of a command's findings."""
+"""Test cases: a command's results in the form that CI systems show."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -7,25 +7,27 @@ from typing import Literal
 from msgspec import Struct
 
 CaseOutcome = Literal["passed", "failed", "undecided", "broken"]
-"""`broken`: undecided, and the build must not pass, because too many loads were invalid."""
+"""Outcome of a case. `broken` means undecided because too many loads were invalid; the build must
+not pass."""
 
 
 class Case(Struct, frozen=True, kw_only=True):
     name: str
-    """Stays from build to build: CI systems find a case's history by it."""
+    """Name of the case, which is the same in every build: CI systems find a case's history by
+    it."""
     outcome: CaseOutcome
     said: str = ""
-    """Why, in one line; empty where there is nothing to say."""
+    """The reason in one line; empty if there is nothing to say."""
 
 
 class Suite(Struct, frozen=True, kw_only=True):
     command: str
-    """Such as ``dragstrip compare``."""
+    """The command, such as ``dragstrip compare``."""
     cases: Sequence[Case]
     properties: Mapping[str, str] = MappingProxyType({})
-    """What the cases were made of, by name."""
+    """Inputs of the cases, by name."""
     notes: Sequence[str] = ()
-    """What weakens the findings."""
+    """Sentences on the limits of the results."""
 
     def of(self, outcome: CaseOutcome) -> list[Case]:
         """The cases with this outcome."""

@@ -1,4 +1,4 @@
-"""What `dragstrip servers check` found, for a CI system."""
+"""The results of `dragstrip servers check`, for a CI system."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ def checked_suite(server: str, page: str, found: Sequence[ConformanceResult]) ->
 
 
 def checked_summary(suite: Suite, found: Sequence[ConformanceResult]) -> str:
-    """Markdown: how many checks failed, and a table of all."""
+    """A Markdown summary: the number of failed checks, and a table of all checks."""
     failed = len(suite.of("failed"))
     head = f"{failed} of {len(found)} checks failed" if failed else "no check failed"
     lines = [f"### dragstrip: {plain(suite.properties['server'])}: {head}", ""]

@@ -30,7 +30,8 @@ def compared_suite(a: Path, b: Path, found: CapsuleComparison, gated: Sequence[G
 
 
 def compared_summary(suite: Suite, differences: Sequence[CapsuleDifference]) -> str:
-    """Markdown: the answer, a table of the differences, and each condition that did not pass."""
+    """A Markdown summary: the answer, a table of the differences, and each condition that did not
+    pass."""
     if suite.of("failed"):
         head = "a condition failed"
     elif suite.of("broken"):
@@ -52,7 +53,7 @@ def compared_summary(suite: Suite, differences: Sequence[CapsuleDifference]) -> 
 
 
 def _listed(suite: Suite) -> list[str]:
-    """What did not pass, then how many did, then the notes."""
+    """Lines of a list: the conditions that did not pass, the number that did, and the notes."""
     against = [*suite.of("failed"), *suite.of("broken"), *suite.of("undecided")]
     lines = [f"- **{plain(case.name)}**: {plain(case.said)}" for case in against]
     if passed := len(suite.of("passed")):
@@ -67,5 +68,5 @@ def _outcome(one: Gated, found: CapsuleComparison) -> CaseOutcome:
 
 
 def _place(cell: str) -> str:
-    """``demo over LTE`` for the cell ``demo|LTE``."""
+    """A cell in words: ``demo|LTE`` -> ``demo over LTE``."""
     return cell.replace("|", " over ", 1).replace("|", ", ")

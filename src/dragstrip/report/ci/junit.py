@@ -1,7 +1,7 @@
 """JUnit's XML, in the form that GitLab, Jenkins and others read.
 
-No standard defines it. tests/data/junit.xsd says what common readers agree on. An undecided case is
-`skipped`, which fails no build; a broken one is an `error`.
+No standard defines the format. tests/data/junit.xsd describes the part that common readers agree
+on. An undecided case is `skipped`, which fails no build; a broken one is an `error`.
 """
 
 import re
@@ -16,7 +16,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(suite: Suite) -> bytes:
-    """One `testsuite` with a `testcase` per case, as UTF-8."""
+    """The suite as XML in UTF-8: one `testsuite` with a `testcase` per case."""
     counts = {"tests": str(len(suite.cases))} | {
         name: str(sum(case.outcome == outcome for case in suite.cases))
         for name, outcome in _COUNTS.items()

@@ -13,7 +13,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """The text on one line, without its special meaning to Markdown."""
+    """The text on one line, with Markdown's special characters escaped."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 

@@ -1,1 +1,1 @@
-"""What a report says, as plain rows and records: no HTML, no drawing."""
+"""The contents of a report as plain rows and records, without HTML or drawings."""

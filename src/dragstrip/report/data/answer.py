@@ -16,29 +16,30 @@ from dragstrip.results.compare.stacks import compare_stacks
 from dragstrip.results.compare.summary import Comparison
 
 CROWDED = 10
-"""Packets. If the queue up drops this many in the median visit while its connections open, virtual
-and real time often disagree on which stack is faster (bench/virtual/clocks.py)."""
+"""Number of packets. If the upstream queue drops at least this many in the median visit while
+connections open, virtual and real time often disagree on which stack is faster
+(bench/virtual/clocks.py)."""
 AGREED = 64
-"""Percent of pairs of stacks with so crowded a queue in which both clocks name the same faster
-stack."""
+"""Percentage of pairs of stacks with such a crowded queue for which both clocks name the same
+faster stack."""
 Standing = Literal["shown", "not shown", "too few", "none"]
 
 
 class CellAnswer(Struct, frozen=True):
-    """`standing`: a difference was shown, was not shown, rests on too few blocks, or no block
-    counts."""
+    """The answer for a cell. `standing` says whether a difference was shown, was not shown, rests
+    on too few blocks, or has no block that counts."""
 
     standing: Standing
     sentence: str
     """The answer in a sentence, which also names differences between the stacks besides the
     protocol."""
     believe: str
-    """What the answer rests on, and what limits it."""
+    """Sentences on the evidence for the answer, and its limits."""
 
 
 def answer(cell: ReportCell, limit_s: float) -> CellAnswer:
-    """What the cell shows about page load time. `limit_s` is the client's limit, for censored
-    loads."""
+    """The answer for a cell, about page load time. `limit_s` is the client's time limit, at which
+    loads are censored."""
     shown = _answer(cell, limit_s)
     return structs.replace(shown, sentence=shown.sentence + _too_long(cell))
 
@@ -115,7 +116,7 @@ def _verdict(cell: ReportCell) -> tuple[bool, str]:
 
 
 def _block_by_block(cell: ReportCell) -> tuple[bool, str]:
-    """Like `_verdict`, for exact loads in too few blocks for intervals."""
+    """Like `_verdict`, but for repeatable loads in too few blocks for intervals."""
     found = lead(cell)
     best = found.leaders[0]
     ratios = {r.stack.name: each(cell, best, r.stack.name) for r in cell.results}
@@ -145,14 +146,15 @@ def _ahead(name: str, ratios: list[float]) -> str:
 
 
 def _range(ratios: list[float]) -> str:
-    """``6.0 %``, or ``5.8 to 6.1 %`` if blocks differ."""
+    """Smallest and largest lead as a percentage: ``6.0 %``, or ``5.8 to 6.1 %`` if blocks
+    differ."""
     least, most = 1 - max(ratios), 1 - min(ratios)
     both = percent(least), percent(most)
     return both[0] if both[0] == both[1] else f"{both[0].removesuffix(' %')} to {both[1]}"
 
 
 def _also(cell: ReportCell, best: str) -> str:
-    """Differences of the best stack from the others, besides its protocol."""
+    """A sentence on differences of the best stack from the others, besides the protocol."""
     stacks = {r.stack.name: r.stack for r in cell.results}
     said = sentences(stacks[best], list(stacks.values()))
     tuned = any(
@@ -207,21 +209,23 @@ def _why_none(cell: ReportCell) -> str:
 
 
 def _at_once(cell: ReportCell) -> str:
-    """A sentence that virtual time crowds the queue up, if it did."""
+    """A warning if a page's simultaneous connections crowd the upstream queue in virtual time;
+    empty otherwise."""
     full = [r for r in cell.results if r.dropped_up >= CROWDED]
     if cell.clock.kind != "network" or not full:
         return ""
     dropped = listed([f"{r.stack.name} {r.dropped_up:g}" for r in full])
     return (
-        "In virtual time a page's connections begin at once, and meanwhile the queue up dropped "
-        f"packets ({dropped} in the median visit). Where it drops {CROWDED} or more, "
-        f"real time names the same faster stack in only {AGREED} % of pairs: race this with "
-        "--computing or in real time, too."
+        "Where computing takes no time a page's connections begin at once, and meanwhile the queue "
+        f"up dropped packets ({dropped} in the median visit). Where it drops {CROWDED} or more, "
+        f"real time names the same faster stack in only {AGREED} % of pairs: race this without "
+        "--no-computing, or in real time, too."
     )
 
 
 def _sockets(cell: ReportCell) -> str:
-    """Which protocols carried the page's WebSockets, if it has any."""
+    """A sentence on the stacks that opened the page's WebSockets over HTTP/1.1 beside their own
+    protocol; empty if none did."""
     some = [r for r in cell.results if r.sockets]
     beside = [r.stack.name for r in some if r.sockets_beside]
     if not beside:

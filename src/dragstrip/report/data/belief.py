@@ -1,5 +1,5 @@
-"""Whether to trust a study: why visits are invalid, which stacks that affects, and by which
-limits."""
+"""Whether a study can be trusted: why visits are invalid, which stacks that affects, and the limits
+used."""
 
 import polars as pl
 from msgspec import Struct, structs
@@ -43,16 +43,16 @@ class Belief(Struct, frozen=True, kw_only=True):
     """Version of the rules, see `dragstrip.verdict.rules`."""
     limits: tuple[ThresholdRow, ...]
     reasons: tuple[ReasonCount, ...]
-    """Most frequent first."""
+    """Reasons, most frequent first."""
     bias: tuple[Bias, ...]
     sentence: str
-    """The conclusion of `bias`; empty without an invalid visit."""
+    """A sentence on whether invalid visits bias the result; empty if there are none."""
     machines: str
-    """Whether its machines agree; empty if there was only one."""
+    """A sentence on whether the machines agree; empty if there was only one."""
 
 
 def belief(study: Study, table: pl.LazyFrame) -> Belief:
-    """`table` is visits.parquet."""
+    """The trust in a study. `table` is visits.parquet."""
     code = pl.col("verdict").str.split(",").alias("code")
     codes = table.filter(~pl.col("valid")).select(code).explode("code").group_by("code").len()
     reasons = dict(codes.collect(engine="streaming").iter_rows())

@@ -18,7 +18,8 @@ def beside(stacks: Sequence[Stack]) -> list[str]:
 
 
 def surroundings(stacks: Sequence[Stack]) -> list[str]:
-    """What the stacks share: all notes without the differences between them."""
+    """The notes that apply to all stacks: those on browsers and servers, without differences of the
+    stacks."""
     if any(stack.loaded_by.follows_graphs for stack in stacks):
         said = [predicted(), servers(stacks)]
     else:

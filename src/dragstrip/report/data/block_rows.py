@@ -9,7 +9,8 @@ from dragstrip.model.study import index_of
 from dragstrip.report.data.cells import ReportCell
 
 MOST_ROWS = 200
-"""A longer table would not help; blocks with an invalid visit and the most unusual ones stay."""
+"""Most rows of a table. If a cell has more visits, those of invalid blocks and of the most unusual
+blocks are kept."""
 
 
 class StackVisit(Struct, frozen=True):
@@ -19,9 +20,9 @@ class StackVisit(Struct, frozen=True):
     outcome: str
     plt_ms: float | None
     detail: str
-    """Why the visit is not valid, or why it failed; empty otherwise."""
+    """Why the visit is invalid, or why it failed; empty otherwise."""
     file: str | None
-    """File name of its page, if it has one."""
+    """File name of the visit's page; None if it has none."""
 
 
 class BlockRow(Struct, frozen=True, kw_only=True):
@@ -29,9 +30,10 @@ class BlockRow(Struct, frozen=True, kw_only=True):
     attempt: int
     counts: bool
     places: tuple[StackVisit | None, ...]
-    """Visits in the order of the stacks; None if no visit was made."""
+    """Visits in the order of the stacks; None where no visit was made."""
     ratios: tuple[float | None, ...]
-    """Page load time / the first stack's; None for that stack, and if either did not load."""
+    """Page load time divided by that of the first stack; None for the first stack, and if either
+    did not load."""
 
 
 class BlockRows(Struct, frozen=True):
@@ -40,8 +42,8 @@ class BlockRows(Struct, frozen=True):
 
 
 def block_rows(cell: ReportCell, names: Sequence[str], files: Mapping[int, str]) -> BlockRows:
-    """`names` are the stacks to show, the first one that ratios are to; `files` are the visits'
-    pages by row of visits.parquet."""
+    """The table of a cell's blocks. `names` are the stacks to show; ratios are to the first one.
+    `files` maps a row of visits.parquet to the visit's page."""
     attempts: dict[tuple[int, int], list[dict[str, object]]] = {}
     for row in _kept(cell, len(names)).iter_rows(named=True):
         index = index_of(row["block"])

@@ -1,4 +1,4 @@
-"""What terminal and HTML both show of each (page, network, connection mode)."""
+"""The results of each cell (page, network, connection mode), as terminal and HTML show them."""
 
 import re
 from collections import Counter
@@ -20,30 +20,32 @@ from dragstrip.stats.median import Median, median
 
 
 class StackResult(Struct, frozen=True, kw_only=True):
-    """One stack on one page and network."""
+    """The result of one stack on a cell."""
 
     stack: Stack
     medians: dict[str, Median]
-    """Medians by metric, over the blocks that count, with censored loads at the limit; only known
-    ones."""
+    """Median of each metric with values, over the blocks that count. Censored loads count as the
+    time limit."""
     against_first: dict[str, Comparison]
-    """Ratio to the study's first stack; none for that stack itself, or without blocks."""
+    """Ratio of each metric to the study's first stack; empty for that stack itself, or without
+    blocks."""
     loads: Observations
     """Page load times of the blocks that count, in their order."""
     visits: int
-    """All visits, rerun attempts included."""
+    """Number of visits, including those of rerun attempts."""
     invalid: int
     reasons: Counter[str]
-    """Why visits were invalid; each code counts once per visit."""
+    """Number of visits by the codes of their reasons."""
     dropped_up: float = 0
-    """Packets that the queue up dropped while several connections opened at once, in the median
-    visit that counts."""
+    """Packets that the upstream queue dropped while several connections opened at once, in the
+    median visit that counts."""
     too_long: float = 0
     """Packets that the network's MTU dropped, in the median visit that counts."""
     sockets: float = 0
-    """WebSockets of the page, in the median visit that counts."""
+    """Number of the page's WebSockets in the median visit that counts."""
     sockets_beside: float = 0
-    """WebSockets of `sockets` over HTTP/1.1, beside a stack of another protocol."""
+    """Number of the page's WebSockets that used HTTP/1.1 although the stack has another
+    protocol."""
 
     @property
     def censored(self) -> int:
@@ -55,39 +57,45 @@ class ReportCell(Struct, frozen=True, kw_only=True):
     network: Network
     connection: ConnectionMode = "first"
     clock: Clock = REAL
+    slowdown: float = 1.0
+    """How many times slower the client is than the machine."""
     seen: Observed
     results: tuple[StackResult, ...]
 
     @property
     def title(self) -> str:
-        """Such as ``demo over LTE, loaded at network-idle``."""
+        """The cell's title, such as ``demo over LTE, loaded at network-idle``."""
         predicted = any(r.stack.loaded_by.follows_graphs for r in self.results)
         place = cell_title(self.page.name, self.network.name, self.connection, self.clock)
+        if self.slowdown > 1:
+            place += f", client {self.slowdown:g} times slower"
         if self.page.done != AT_LOAD:
             place += f", loaded at {said_done(self.page.done)}"
         return f"{place}, predicted by the load generator" if predicted else place
 
     @property
     def counted(self) -> int:
-        """Blocks that count."""
+        """Number of blocks that count."""
         return self.seen.counted
 
     @property
     def exact(self) -> bool:
-        """Loads repeat themselves: in virtual time, and nothing of the network is random."""
+        """Whether a load with the same seed is always the same: in virtual time, on a network
+        without randomness."""
         steady = all(r.stack.loaded_by.steady for r in self.results)
         return self.clock.virtual and not self.network.chance and steady
 
 
 def cell_title(page: str, network: str, connection: str, clock: Clock = REAL) -> str:
-    """Such as ``demo over LTE``, with connection mode and clock if they are not the usual ones."""
+    """The title of a cell, such as ``demo over LTE``. It names connection mode and clock if they
+    are not the defaults."""
     place = f"{page} over {network}" + ("" if connection == "first" else f", {connection}")
     return f"{place} in {clock.short}" if clock.virtual else place
 
 
 def page_file(number: int, place: str) -> str:
-    """Path of a cell's page from the report's folder: its number among the study's cells, from 1,
-    and its name."""
+    """Path of a cell's page from the report's folder. It contains the cell's number in the study,
+    from 1, and its name."""
     slug = re.sub(r"[^A-Za-z0-9._]+", "-", place).strip("-")[:80]
     return f"cells/{number}-{slug}.html"
 
@@ -97,13 +105,14 @@ def cells(
 ) -> Iterator[ReportCell]:
     """Every cell of the study, even without visits.
 
-    `table` as for `dragstrip.results.observed.observed`.
+    `table` is the same as for `dragstrip.results.observed.observed`.
     """
     for seen in observed(study, table):
         yield ReportCell(
             page=study.page(seen.page),
             network=study.network(seen.network),
             clock=study.clock,
+            slowdown=study.client.cpu_slowdown,
             connection=seen.connection,
             seen=seen,
             results=tuple(

@@ -1,5 +1,5 @@
-"""How much of its recording a page loaded: what it never asked for, what was still under way when
-it counted as done, and whether it moved on by itself."""
+"""Checks how much of its recording a page loaded: objects it never requested, requests under way
+when it counted as loaded, and navigation to another page."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -14,17 +14,17 @@ from dragstrip.results.lookup import Lookup
 
 _VISIT = ("block", "attempt", "stack", "page")
 _LATE_MS = 5.0
-"""Time by which a browser may report the end of a request after the load event that waited for
-it."""
+"""Time in ms by which a browser may report the end of a request after the load event that waited
+for it."""
 _SHOWN = 100
-"""Characters of a URL."""
+"""Most characters of a URL that are shown."""
 
 
 def coverage(
     study: Study, tables: Mapping[str, pl.LazyFrame], visits: Lookup | Sequence[Visit]
 ) -> Iterator[str]:
-    """A sentence for each page and each of these that is so. `tables` are a capsule's; of `visits`,
-    by their rows, the first valid one of each page is read. There may be none."""
+    """Sentences on each page for which one of these happened. `tables` are a capsule's. `visits`
+    returns visits by their row; the first valid visit of each page is read. It may be empty."""
     loaded = tables["visits"].filter(pl.col("valid") & (pl.col("outcome") == "loaded"))
     requests = tables["requests"].join(loaded.select(*_VISIT, "plt_ms"), on=_VISIT)
     # Only the origin's log has what workers ask for.

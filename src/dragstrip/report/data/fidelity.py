@@ -1,4 +1,4 @@
-"""How faithful a replay was: every request that the recording did not answer exactly, by name."""
+"""How faithful the replay was: every request without an exact answer in the recording, by URL."""
 
 from collections.abc import Mapping
 
@@ -16,29 +16,30 @@ _MATCHES = {
 _NO_HOST = "net::ERR_NAME_NOT_RESOLVED"
 _VISIT = ("block", "attempt", "stack", "page")
 _ADDRESS = pl.col("url").str.replace("(?s)[?;].*", "").alias("address")
-"""The URL's address, as `dragstrip.model.page.address`."""
+"""The URL without query, as `dragstrip.model.page.address` makes it."""
 
 
 class AddressGap(Struct, frozen=True, kw_only=True):
-    """An address (see `dragstrip.model.visit.address`) and the answers to requests for it."""
+    """An address (a URL without query, see `dragstrip.model.page.address`) and how its requests
+    were answered."""
 
     address: str
     answer: str
     requests: dict[str, int]
-    """Requests by stack, over all its visits."""
+    """Number of requests by stack, over all its visits."""
 
 
 class PageFidelity(Struct, frozen=True, kw_only=True):
-    """A page's replay over all visits of a study that loaded it."""
+    """The replay of a page over all visits that loaded it."""
 
     page: Page
     visits: dict[str, int]
-    """Visits by stack."""
+    """Number of visits by stack."""
     asked: int
-    """Recorded URLs that at least one visit asked for."""
+    """Number of recorded URLs that at least one visit requested."""
     recorded: int
     gaps: tuple[AddressGap, ...]
-    """Most frequent first."""
+    """Addresses without an exact answer, most frequent first."""
 
 
 def fidelity(study: Study, tables: Mapping[str, pl.LazyFrame]) -> tuple[PageFidelity, ...]:

@@ -12,7 +12,7 @@ from dragstrip.visit.metric import Metric
 from dragstrip.visit.objects import find_metric
 
 ENOUGH_BLOCKS = 5
-"""Fewest blocks with an interval; below it the answer first says that there is none."""
+"""Fewest blocks for an interval. With fewer, the answer begins with the fact that there is none."""
 ALIKE = 0.05
 """Stacks are alike if the 95 % intervals of their ratios lie within this of 1."""
 
@@ -20,20 +20,20 @@ LeaderKind = Literal["lead", "tie", "alike", "open", "too few", "none"]
 
 
 class Lead(Struct, frozen=True):
-    """Which stacks lead. `lead`: one stack beats all others. `tie`: several beat some. `alike`:
-    they differ by at most `ALIKE`. `open`: no difference was shown, with `too few` blocks or
-    `none`."""
+    """The stacks that lead a cell. `kind` is `lead` if one stack beats all others, `tie` if several
+    beat some, `alike` if they differ by at most `ALIKE`, `open` if no difference was shown, `too
+    few` for too few blocks and `none` for none."""
 
     kind: LeaderKind
     leaders: tuple[str, ...] = ()
     """The best stack first, then those that are not shown to be worse."""
     by: Comparison | None = None
-    """The closest stack that is shown to be worse (`b`), against the best (`a`)."""
+    """The best stack (`a`) compared with the closest stack that is shown to be worse (`b`)."""
     blocks: int = 0
 
     @property
     def share(self) -> float:
-        """The best stack's lead, as a share of the beaten stack's value."""
+        """The best stack's lead, as a fraction of that stack's value."""
         return abs(1 - 1 / self.by.ratio) if self.by else 0.0
 
 
@@ -59,19 +59,21 @@ def lead(cell: ReportCell, metric: str = "plt_ms") -> Lead:
 
 
 def few_but_exact(cell: ReportCell) -> bool:
-    """Too few blocks for an interval, but their loads repeat themselves."""
+    """Whether a cell has too few blocks for an interval but repeatable loads."""
     return cell.exact and 0 < cell.counted < ENOUGH_BLOCKS
 
 
 def each(cell: ReportCell, a: str, b: str, metric: str = "plt_ms") -> list[float]:
-    """a / b of every block; 1 where neither load ended, and without end where `a` did not."""
+    """a / b of every block. It is 1 if neither load ended, and infinite if only that of `a` did
+    not."""
     of_a, of_b = cell.seen.of(a, metric), cell.seen.of(b, metric)
     values_a, values_b = (np.where(of.censored, np.inf, of.values) for of in (of_a, of_b))
     return [1.0 if x == y else float(x / y) for x, y in zip(values_a, values_b, strict=True)]
 
 
 def mark(c: Comparison | None, metric: Metric) -> str:
-    """CSS classes of a ratio: which way it is shown to differ, and whether that is better."""
+    """CSS classes of a ratio, for its shown direction and whether that is better; empty if no
+    difference is shown."""
     if c is None or c.least is None or c.most is None or c.least <= 1 <= c.most:
         return ""
     way = "down" if c.most < 1 else "up"

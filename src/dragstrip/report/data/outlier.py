@@ -1,6 +1,6 @@
-"""The visit that looked least like its stack's typical one.
+"""Finds the visit that looked least like its stack's typical visit.
 
-Reviewing such visits is how wolsing2019 (section 3.2) found what had gone wrong in its recordings.
+wolsing2019 (section 3.2) found faults of its recordings by reviewing such visits.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from msgspec import Struct
 from dragstrip.model.visit import Visit, Visual
 
 FEWEST = 3
-"""Fewest visits among which one can count as an outlier."""
+"""Fewest visits among which one can be an outlier."""
 
 
 class Outlier(Struct, frozen=True):
@@ -21,8 +21,7 @@ class Outlier(Struct, frozen=True):
 
 
 def outlier(typical: Visit, visits: Sequence[Visit]) -> Outlier | None:
-    """The outlier among the visits of one stack; None if there are too few, or no frames were
-    recorded."""
+    """The outlier among the visits of one stack; None if there are too few visits or no frames."""
     seen = [(v, v.visual) for v in visits if v.visual and v.id != typical.id]
     if typical.visual is None or len(seen) + 1 < FEWEST:
         return None
@@ -35,7 +34,7 @@ def outlier(typical: Visit, visits: Sequence[Visit]) -> Outlier | None:
 def apart_ms(a: Visual, b: Visual) -> float:
     """The area between two curves of visual progress, in ms.
 
-    It is the difference of the SpeedIndex if one curve is never above the other, otherwise more.
+    It is the difference of the two SpeedIndex values if the curves do not cross, otherwise more.
     """
     curves = dict(a.progress), dict(b.progress)
     times = sorted({0.0, *curves[0], *curves[1]})

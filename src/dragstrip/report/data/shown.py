@@ -1,4 +1,5 @@
-"""Which visits of a cell get their own page: a page for every visit would be too much to read."""
+"""Chooses the visits of a cell that get their own page, because a page for every visit would be too
+much to read."""
 
 from collections.abc import Collection, Iterator
 
@@ -8,19 +9,20 @@ from msgspec import Struct
 from dragstrip.report.data.cells import ReportCell
 
 OUTLIERS_FROM = 3
-"""Blocks a cell needs before its slowest loads count as outliers."""
+"""Fewest blocks of a cell for its slowest loads to count as outliers."""
 
 
 class ShownVisit(Struct, frozen=True):
     row: int
     """Row in visits.parquet."""
     why: str
-    """``typical``, ``invalid``, ``slowest`` or ``asked for``."""
+    """Why it gets a page: ``typical``, ``invalid``, ``slowest`` or ``asked for``."""
 
 
 def shown(cell: ReportCell, room: int, also: Collection[str] = ()) -> list[ShownVisit]:
-    """Each at most once: the ids in `also`; then, while their requests fit into `room`, each
-    stack's typical visit, the invalid ones in order, and each stack's slowest."""
+    """The visits to show, each once. Those in `also` always get a page. The others get one until
+    their requests exceed `room`: each stack's typical visit, then the invalid ones in order, then
+    each stack's slowest."""
     taken: dict[int, ShownVisit] = {}
     for why, row, requests in _candidates(cell, also):
         if row in taken:
@@ -34,7 +36,7 @@ def shown(cell: ReportCell, room: int, also: Collection[str] = ()) -> list[Shown
 
 
 def _candidates(cell: ReportCell, also: Collection[str]) -> Iterator[tuple[str, int, int]]:
-    """Why, row, number of requests."""
+    """The candidates, each with why it is shown, its row, and its number of requests."""
     visits = cell.seen.visits
     if also:
         id_ = pl.concat_str("block", "stack", "attempt", separator="|")
@@ -49,8 +51,8 @@ def _candidates(cell: ReportCell, also: Collection[str]) -> Iterator[tuple[str, 
 
 
 def _by_load(cell: ReportCell, rows: pl.DataFrame) -> pl.DataFrame:
-    """Visits in the order of their loads: of two middle visits, the faster one is typical. A failed
-    load is the slowest."""
+    """The visits sorted by page load time, so that the middle one is typical: of two middle visits,
+    the faster one. A failed load is the slowest."""
     loaded = pl.col("outcome") == "loaded"
     load = pl.when(loaded).then("plt_ms").otherwise(pl.lit(cell.seen.limit_ms))
     return rows.sort(load, maintain_order=True)

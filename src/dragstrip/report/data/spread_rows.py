@@ -1,4 +1,5 @@
-"""How page load times spread on a cell: 95th percentile and interquartile range of each stack."""
+"""The spread of page load times on a cell: 95th percentile and interquartile range of each
+stack."""
 
 from collections.abc import Iterator
 
@@ -12,7 +13,7 @@ from dragstrip.stats.spread import LEAST, STATISTICS, Statistic, statistic_of
 
 
 class SpreadRow(Struct, frozen=True):
-    """One stack."""
+    """The spread of one stack's page load times."""
 
     stack: Stack
     columns: tuple[tuple[float, str], ...]
@@ -20,7 +21,7 @@ class SpreadRow(Struct, frozen=True):
 
 
 def spread_rows(cell: ReportCell) -> Iterator[SpreadRow]:
-    """Rows of the spread of a cell; None if no block counts."""
+    """Rows with the spread of each stack on a cell. Yields nothing if no block counts."""
     first = cell.results[0].stack.name
     for result in cell.results:
         loads_ms = result.loads.known.tolist()

@@ -1,4 +1,4 @@
-"""The visit that represents a stack wherever one visit is drawn."""
+"""Chooses the visit that represents a stack where a single visit is drawn."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from dragstrip.results.blocks import observe
 def typical(visits: Sequence[Visit], limit_ms: float) -> Visit | None:
     """The visit of median page load time (the lower of two); None without visits.
 
-    A load that failed or timed out counts as `limit_ms`, the client's.
+    A load that failed or timed out counts as `limit_ms`, the client's time limit.
     """
 
     def load_ms(visit: Visit) -> float:

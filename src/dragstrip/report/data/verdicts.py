@@ -1,4 +1,4 @@
-"""The invalid visits: how many per stack, why, and which."""
+"""Counts the invalid visits per stack and reason, and lists them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from msgspec import Struct
 from dragstrip.model.study import Study
 
 SHOWN_VISITS = 600
-"""A longer table would not help; the rest is in the capsule's visits.parquet."""
+"""Most invalid visits in the table. The others are in the capsule's visits.parquet."""
 
 
 class StackRate(Struct, frozen=True):
@@ -21,30 +21,31 @@ class StackRate(Struct, frozen=True):
 class ReasonByStack(Struct, frozen=True):
     code: str
     visits: dict[str, int]
-    """Visits by stack."""
+    """Number of visits by stack."""
 
 
 class InvalidVisit(Struct, frozen=True):
     row: dict[str, Any]
-    """Row of visits.parquet."""
+    """The visit's row in visits.parquet, by column."""
     reasons: tuple[tuple[str, str], ...]
-    """Code and detail."""
+    """Pairs of code and detail."""
     file: str | None
-    """Path of the visit's page from the report's folder, if it has one."""
+    """Path of the visit's page from the report's folder; None if it has none."""
 
 
 class Verdicts(Struct, frozen=True, kw_only=True):
     rates: tuple[StackRate, ...]
     causes: tuple[ReasonByStack, ...]
-    """Most frequent first."""
+    """Reasons, most frequent first."""
     invalid: tuple[InvalidVisit, ...]
     """The first `SHOWN_VISITS`, in the order they were made."""
     unchecked: tuple[str, ...]
-    """What no verdict could check, in words."""
+    """Checks that no verdict could make, in words."""
 
 
 def verdicts(study: Study, table: pl.LazyFrame, files: Mapping[int, str]) -> Verdicts:
-    """`table` is visits.parquet, `files` the visits' pages by its rows."""
+    """The invalid visits of a study. `table` is visits.parquet; `files` maps its rows to the
+    visits' pages."""
     made = {
         stack: (visits, invalid)
         for stack, visits, invalid in _collect(
@@ -74,7 +75,7 @@ def verdicts(study: Study, table: pl.LazyFrame, files: Mapping[int, str]) -> Ver
 
 
 def unchecked(table: pl.LazyFrame) -> tuple[str, ...]:
-    """What the verdicts of these visits could not check, in words."""
+    """Checks that the verdicts of these visits could not make, in words."""
     gaps = _collect(table.select(pl.col("unchecked").explode().unique().drop_nulls()))
     return tuple(sorted(gaps["unchecked"]))
 

@@ -1,4 +1,4 @@
-"""The evidence of a study: what visits cost and what the link delivered."""
+"""The cost of a study's visits, and what the link delivered."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
@@ -15,7 +15,7 @@ _SIDES: tuple[Literal["down", "up"], ...] = ("down", "up")
 
 
 class StackCost(Struct, frozen=True):
-    """Medians of a stack's overhead in ms, in the order of `OVERHEAD`, then of its sum."""
+    """Medians of a stack's overhead in ms: the parts in the order of `OVERHEAD`, then their sum."""
 
     stack: str
     medians: tuple[float, ...]
@@ -28,13 +28,13 @@ class LinkFacts(Struct, frozen=True, kw_only=True):
     side: Literal["down", "up"]
     asked: Direction
     realised_mbps: float | None
-    """Median over visits."""
+    """Median of the realised rate over visits, in Mbit/s."""
     packets: int
-    """Packets that could be lost at random."""
+    """Number of packets that reached the random loss stage."""
     dropped: Mapping[str, int]
-    """Packets that the link dropped, by name of the cause."""
+    """Number of packets that the link dropped, by cause."""
     lateness_p99_us: float | None
-    """Median over visits of each visit's 99th percentile."""
+    """Median over visits of each visit's 99th percentile of lateness."""
     lateness_max_us: float | None
     largest_frame_bytes: int
 
@@ -43,14 +43,14 @@ class EvidenceSummary(Struct, frozen=True, kw_only=True):
     total: int
     invalid: int
     costs: tuple[StackCost, ...]
-    """Costs of stacks with a visit that reported them."""
+    """Costs of the stacks that have a visit with a reported overhead."""
     cost_ms: float | None
-    """Median overhead of a visit."""
+    """Median overhead of a visit in ms."""
     links: tuple[LinkFacts, ...]
 
 
 def evidence(study: Study, table: pl.LazyFrame) -> EvidenceSummary:
-    """`table` is visits.parquet."""
+    """The evidence of a study. `table` is visits.parquet."""
     total = sum((pl.col(f"overhead_{name}") for name in OVERHEAD), pl.lit(0.0)).alias("total")
     sums = [pl.len().alias("visits"), (~pl.col("valid")).sum().alias("invalid")]
     whole = _collect(table.select(*sums, total.median())).row(0, named=True)

@@ -1,4 +1,4 @@
-"""How servers differed on the same page: content coding, Early Hints."""
+"""How servers treated the same page differently: content coding, Early Hints."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,7 +9,8 @@ from dragstrip.model.study import Study
 
 
 def ways(study: Study, requests: pl.LazyFrame) -> Iterator[str]:
-    """A sentence for each way in which the stacks differ. `requests` is that table of a capsule."""
+    """A sentence for each way in which the stacks differ. `requests` is the capsule's table of that
+    name."""
     answered = requests.filter(pl.col("protocol").is_not_null() & (pl.col("error") == ""))
     by_stack = {
         row["stack"]: row

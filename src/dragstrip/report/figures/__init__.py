@@ -1,1 +1,1 @@
-"""Figures and drawings as SVG or Vega, each a pure function of its rows."""
+"""Figures and drawings as SVG or Vega. Each depends only on its rows."""

@@ -1,4 +1,5 @@
-"""The audit's figures as Vega-Lite: load time against its bound, protocol shares, connect times."""
+"""Vega-Lite figures of an audit: load times against their lower bounds, protocol shares, connect
+times."""
 
 from collections.abc import Sequence
 
@@ -19,7 +20,8 @@ _COLOURS: dict[Family, str] = {
 
 
 def bounds(rows: Sequence[AuditRow]) -> Spec | None:
-    """Every capture's load time over the least its bytes allow: impossible below the diagonal."""
+    """Load time of every capture over the least time that its bytes allow. Points below the
+    diagonal are impossible."""
     points = [
         {
             "least": r.least_load_ms / 1000,
@@ -61,7 +63,8 @@ def bounds(rows: Sequence[AuditRow]) -> Spec | None:
 
 
 def shares(rows: Sequence[AuditRow]) -> Spec | None:
-    """Which protocols carried the captures labelled QUIC, as bars of answers, least QUIC first."""
+    """Protocols of captures labelled QUIC, as bars of answers. Captures with the least QUIC come
+    first."""
     labelled = [r for r in rows if r.claims.protocol == "quic" and r.protocol_answers]
     if not labelled:
         return None
@@ -92,7 +95,7 @@ def shares(rows: Sequence[AuditRow]) -> Spec | None:
 
 
 def connects(rows: Sequence[AuditRow]) -> Spec | None:
-    """Each capture's fastest connect by claimed round trip, with the time one round trip takes."""
+    """Each capture's fastest connect by the claimed round trip, and a line for one round trip."""
     points = [
         {"claim": f"{r.claims.rtt_ms:g} ms", "connect": r.connect_min_ms, "spread": _spread(i)}
         for i, r in enumerate(rows)

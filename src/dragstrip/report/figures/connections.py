@@ -1,5 +1,5 @@
-"""Pictures of a visit's connections, from its packets: what the origin sent when, and how streams
-shared the connection."""
+"""Charts of a visit's connections, from its packets: when the origin sent, and how streams shared a
+connection."""
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
@@ -17,7 +17,7 @@ from dragstrip.results.packets import Packet
 from dragstrip.visit.qlog import Window, read_windows
 
 DRAWN_CONNECTIONS = 6
-"""The visit's largest connections."""
+"""Most connections that are drawn, the largest first."""
 DRAWN_STREAMS = 80
 
 _WIDTH = 860
@@ -54,8 +54,8 @@ def connection_pictures(capsule: Capsule, visit: Visit) -> list[ConnectionPictur
 
 
 def sending(flow: Flow, mine: Sequence[Packet], windows: Sequence[Window]) -> ConnectionPicture:
-    """A figure of the origin's bytes against time, above the bytes in flight and, by the qlog, the
-    window."""
+    """The origin's bytes against time, above the bytes in flight and, if there is a qlog, the
+    congestion window."""
     down = [p for p in mine if p.side == "down" and p.payload]
     numbers = _numbers(down)
     sent = [
@@ -89,7 +89,7 @@ def sending(flow: Flow, mine: Sequence[Packet], windows: Sequence[Window]) -> Co
 
 
 def streams(flow: Flow, mine: Sequence[Packet]) -> ConnectionPicture:
-    """When the browser could read each stream's bytes, one row per stream."""
+    """The times at which the browser could read each stream's bytes, one row per stream."""
     paths = {s: path for p in mine for s, path in zip(p.requests, p.paths, strict=False)}
     asked = {s: p.time_ms for p in reversed(mine) for s in p.requests}
     chunks = list(_chunks(mine))
@@ -130,7 +130,8 @@ def streams(flow: Flow, mine: Sequence[Packet]) -> ConnectionPicture:
 
 
 def _chunks(mine: Sequence[Packet]) -> Iterator[tuple[int, float, float, int]]:
-    """(stream, from, to, bytes) at the browser; each piece begins where the last one ended."""
+    """(stream, start, end, bytes) of each piece of data at the browser. Each piece begins where the
+    last one ended."""
     arriving = [(p.left_ms, p) for p in mine if p.side == "down" and p.left_ms is not None]
     since = None
     for ms, packet in sorted(arriving, key=lambda a: a[0]):
@@ -142,7 +143,7 @@ def _chunks(mine: Sequence[Packet]) -> Iterator[tuple[int, float, float, int]]:
 
 
 def _numbers(down: Sequence[Packet]) -> list[int]:
-    """Where each packet ends in the connection's bytes: given by TCP, counted for QUIC."""
+    """End of each packet in the connection's bytes. TCP gives it; for QUIC it is counted."""
     counts = accumulate(p.payload for p in down)
     return [
         count if p.seq is None else p.seq + p.payload for p, count in zip(down, counts, strict=True)
@@ -174,7 +175,7 @@ def _flight(flow: Flow, rows: Sequence[Row]) -> Spec:
 
 
 def _in_flight(mine: Sequence[Packet]) -> Iterator[Row]:
-    """TCP, from the packets: highest byte sent minus highest byte acknowledged, at the origin."""
+    """Bytes in flight over TCP at the origin: highest byte sent minus highest byte acknowledged."""
     seen = [(p.at_origin_ms, p) for p in mine if p.at_origin_ms is not None]
     sent = acknowledged = 0
     for ms, p in sorted(seen, key=lambda s: s[0]):
@@ -186,7 +187,7 @@ def _in_flight(mine: Sequence[Packet]) -> Iterator[Row]:
 
 
 def _told(windows: Sequence[Window]) -> Iterator[Row]:
-    """Rows from the origin's qlog."""
+    """Rows of windows and bytes in flight from the origin's qlog."""
     for w in windows:
         for what, value in (("in flight", w.in_flight_bytes), ("window", w.window_bytes)):
             if value is not None:

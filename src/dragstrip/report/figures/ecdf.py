@@ -1,6 +1,6 @@
-"""The figure of a cell in any metric: its ECDF above a strip of its visits.
+"""The figure of a cell for any metric: an ECDF above a strip with its visits.
 
-One Vega-Lite specification serves every cell of a study; a cell adds only data, of every metric, so
+All cells of a study use one Vega-Lite specification. Each cell adds only data, for every metric, so
 that readers can choose one.
 """
 
@@ -16,18 +16,17 @@ from dragstrip.stats.ecdf import ecdf
 from dragstrip.visit.objects import find_metric
 
 MOST_POINTS = 200
-"""A longer curve is drawn through this many of its steps: more would not be visible."""
+"""Most steps of a drawn curve; more would not be visible."""
 
 _WIDTH = 860
 
 
 def curves(cell: ReportCell) -> dict[str, Any]:
-    """Curves by metric and stack: `x` (seconds for times), `y` (share of visits at most x), the
-    median `mid`, and `lost`, how many loads never got there. Metrics and stacks without a value are
-    left out.
+    """Curves by metric and stack: `x` (in seconds for times), `y` (share of visits with a value of
+    at most x), the median `mid`, and `lost`, the number of loads without a value. Metrics and
+    stacks without a value are left out.
 
-    Loads that failed or timed out hold the curve below 1 instead of being drawn at a time they
-    never had.
+    Loads that failed or timed out have no step, so the curve ends below 1.
     """
     found: dict[str, Any] = {}
     for metric in map(find_metric, cell.seen.metrics):
@@ -51,8 +50,8 @@ def curves(cell: ReportCell) -> dict[str, Any]:
 
 
 def specification(study: Study) -> Spec:
-    """The figure of the data sets `curves`, `points` and `middles`, which the page's script
-    fills."""
+    """The figure's specification. The page's script fills its data sets `curves`, `points` and
+    `middles`."""
     names = [s.name for s in study.stacks]
     tint = {"domain": names, "range": [colour(s.protocol) for s in study.stacks]}
     patterns = {"domain": names, "range": [list(p) for p in dashes(study.stacks)]}

@@ -1,4 +1,4 @@
-"""A ratio with its interval as a line on a common axis: the forest plot of a table's rows."""
+"""Forest plots: each ratio and its interval as a line, on one axis for all rows of a table."""
 
 import math
 from collections.abc import Sequence
@@ -8,17 +8,19 @@ from dragstrip.results.compare.summary import Comparison
 
 WIDTH, HEIGHT, MARGIN = 220, 22, 6
 _LEAST = math.log(1.1)
-"""The axis shows at least 10 % to either side."""
+"""The axis reaches at least 10 % to either side."""
 
 
 def reach(comparisons: Sequence[Comparison]) -> float:
-    """Half the axis, as a logarithm: wide enough for all intervals, at most a factor of 8."""
+    """Half the width of the axis, as a logarithm: wide enough for all intervals, but at most a
+    factor of 8."""
     ends = [abs(math.log(x)) for c in comparisons for x in (c.least, c.most, c.ratio) if x]
     return min(max([_LEAST, *ends]), math.log(8))
 
 
 def forest(c: Comparison | None, reach: float, colour: str) -> str:
-    """SVG; an interval beyond the axis is cut off. Without a comparison only the line at 1."""
+    """The plot of one row as SVG. An interval beyond the axis is cut off. Without a comparison,
+    only the line at 1 is drawn."""
 
     def x(value: float) -> float:
         share = max(-1.0, min(1.0, math.log(value) / reach if value > 0 else -1.0))

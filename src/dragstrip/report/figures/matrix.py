@@ -1,4 +1,5 @@
-"""The whole study at a glance: who leads where, per page (row), network (column) and metric."""
+"""A table of the whole study: which stack leads, by page (row) and network (column), for each
+metric."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ RANKED = [m for m in BY_NAME.values() if m.better != "neither"]
 
 
 class MatrixEntry(Struct, frozen=True, kw_only=True):
-    """What other pages of the report need from a cell."""
+    """The part of a cell's result that other pages of the report need."""
 
     page: str
     network: str
@@ -39,7 +40,7 @@ class ResultShare(Struct, frozen=True):
     label: str
     cells: int
     colour: str
-    """Empty where no stack leads."""
+    """Colour of the result; empty for some results without a leader."""
 
 
 def leads(cell: ReportCell) -> dict[str, Lead]:
@@ -49,8 +50,8 @@ def leads(cell: ReportCell) -> dict[str, Lead]:
 def rows(
     study: Study, entries: Sequence[MatrixEntry]
 ) -> dict[tuple[str, ConnectionMode], list[MatrixEntry | None]]:
-    """Entries by page and connection mode, in the order of networks; None for cells outside the
-    study."""
+    """Entries in the order of networks, by page and connection mode; None for cells that the study
+    does not visit."""
     found = {(e.page, e.network, e.connection): e for e in entries}
     return {
         (p.name, connection): [found.get((p.name, n.name, connection)) for n in study.networks]
@@ -60,7 +61,7 @@ def rows(
 
 
 def known(entries: Sequence[MatrixEntry]) -> list[Metric]:
-    """The metrics with an answer in any cell, and page load time."""
+    """The metrics for which some cell has an answer, and page load time."""
     return [
         m
         for m in RANKED
@@ -69,8 +70,8 @@ def known(entries: Sequence[MatrixEntry]) -> list[Metric]:
 
 
 def shares(study: Study, entries: Sequence[MatrixEntry], metric: str) -> list[ResultShare]:
-    """Counts of cells by sole leader, then ties, then cells without a leader. Zero counts are left
-    out."""
+    """Number of cells for each sole leader, then for ties, then without a leader. Zero counts are
+    left out."""
     found = [e.leads[metric] for e in entries]
     alone = Counter(x.leaders[0] for x in found if x.kind == "lead")
     ties = Counter(listed(sorted(x.leaders)) for x in found if x.kind == "tie")
@@ -87,7 +88,7 @@ def shares(study: Study, entries: Sequence[MatrixEntry], metric: str) -> list[Re
 
 
 def tint(stack: Stack, found: Lead) -> str:
-    """The leader's colour over white, stronger for larger leads; always light enough for dark
-    text."""
+    """The leader's colour mixed with white, stronger for larger leads, but always light enough for
+    dark text."""
     depth = 14 + 34 * min(found.share / 0.4, 1)
     return f"color-mix(in srgb, {colour(stack.protocol)} {depth:.0f}%, white)"

@@ -1,8 +1,9 @@
-"""The colours of the report: one per protocol, the same everywhere.
+"""The colours of the report: one per protocol, used everywhere.
 
 The three keep a CIE76 distance of at least 32 from each other under simulated protanopia,
 deuteranopia and tritanopia (Machado, Oliveira and Fernandes 2009, severity 1), and differ in
-lightness, so they also print in grey. Stacks of one protocol share its colour and differ by dash.
+lightness, so they also print in grey. Stacks of one protocol share its colour and have different
+dash patterns.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ IN_THE_DARK: dict[Protocol, str] = {
     "gquic": "#7fb8ad",
     "spdy": "#b9c4f0",
 }
-"""Colours of the same hues on a dark ground."""
+"""Colours of the same hues for a dark background."""
 _LEGACY: dict[Protocol, str] = {"gquic": "#0b564b", "spdy": "#7c8fd8"}
 _LEGACY_FAINT: dict[Protocol, str] = {"gquic": "#94b8b1", "spdy": "#dbe0f4"}
 """Colours of a protocol's predecessor: the same hue, lighter or darker."""
@@ -39,6 +40,7 @@ def faint(protocol: Protocol | None) -> str:
 
 
 def dashes(stacks: Sequence[Stack]) -> list[tuple[int, ...]]:
-    """A dash pattern for each stack: solid for the first of its protocol, then others."""
+    """A dash pattern for each stack: solid for the first stack of a protocol, dashed for the
+    others."""
     protocols = [s.protocol for s in stacks]
     return [_DASHES[protocols[:i].count(p) % len(_DASHES)] for i, p in enumerate(protocols)]

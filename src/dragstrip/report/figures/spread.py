@@ -1,6 +1,7 @@
-"""How page load times spread as random loss grows: biswal2016's figure 1, for any page and link.
+"""Draws the spread of page load times as random loss grows: biswal2016's figure 1, for any page and
+link.
 
-Networks that differ only in loss share a picture; every visit is a dot beside its box.
+Networks that differ only in loss share a picture. Every visit is a dot next to its box.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,7 +31,8 @@ _STYLE = (
 
 
 class SpreadLevel(Struct, frozen=True):
-    """The loads of the blocks that count at one loss, by stack, in ms; censored ones left out."""
+    """Page load times in ms at one loss rate, of the blocks that count, by stack. Censored loads
+    are left out."""
 
     network: Network
     loads: tuple[tuple[float, ...], ...]
@@ -43,7 +45,7 @@ class SpreadFigure(Struct, frozen=True, kw_only=True):
     connection: ConnectionMode
     stacks: tuple[Stack, ...]
     levels: tuple[SpreadLevel, ...]
-    """Levels by rising loss, at least two."""
+    """Levels by ascending loss, at least two."""
 
 
 CellLoads = Sequence[Observations]
@@ -51,7 +53,7 @@ CellLoads = Sequence[Observations]
 
 
 def spreads(study: Study, loads: Mapping[CellKey, CellLoads]) -> Iterator[SpreadFigure]:
-    """Every page whose networks differ only in loss."""
+    """A figure for every page that was loaded over networks that differ only in loss."""
     for page in study.pages:
         for connection in study.connections:
             for family in _families(study.networks):
@@ -74,7 +76,7 @@ def _level(network: Network, loads: CellLoads) -> SpreadLevel:
 
 
 def _families(networks: Sequence[Network]) -> Iterator[list[Network]]:
-    """Networks that differ only in name, source and random loss, by rising loss."""
+    """Groups of networks that differ only in name, source and random loss, by ascending loss."""
     families: dict[Network, list[Network]] = {}
     for network in networks:
         families.setdefault(_lossless(network), []).append(network)
@@ -93,7 +95,7 @@ def _lossless(network: Network) -> Network:
 
 
 def drawing(spread: SpreadFigure) -> str:
-    """The SVG: a group of boxes per loss, a box per stack."""
+    """The SVG: one group of boxes per loss rate, with a box per stack."""
     highest_ms = max(ms for level in spread.levels for own in level.loads for ms in own)
     scale = (HEIGHT - TOP - FOOT) / (highest_ms * 1.04)
 
@@ -130,7 +132,7 @@ def _axis(highest_ms: float, y: Callable[[float], float]) -> Iterator[str]:
 def _box(
     loads: Sequence[float], tint: str, centre: float, wide: float, y: Callable[[float], float]
 ) -> Iterator[str]:
-    """Draws Tukey's box left of the centre, and every visit in order right of it."""
+    """SVG of Tukey's box left of the centre, and of every visit in order to the right."""
     seen, middle = box(loads), centre - wide / 2 - 2
     yield (
         f'<path d="M{middle:.1f} {y(seen.low):.1f}V{y(seen.q1):.1f}M{middle:.1f} {y(seen.q3):.1f}'
@@ -151,7 +153,7 @@ def _box(
 
 
 def _loss(level: SpreadLevel) -> str:
-    """Per direction and two-way."""
+    """The loss rate in words, per direction and two-way."""
     network = level.network
     text = (
         f"{plain(network.down.mean_loss * 100)} % down, {plain(network.up.mean_loss * 100)} % up "

@@ -1,4 +1,4 @@
-"""What the report's Vega-Lite figures share: their shape as plain data, and their looks.
+"""Helpers for the report's Vega-Lite figures: their parts as plain data, and their common style.
 
 A page draws them with `dragstrip.report.vega`.
 """
@@ -31,7 +31,8 @@ def layer(rows: Sequence[Row] | str, mark: str, looks: Spec, **encoding: Any) ->
 
 
 def figure(chart: Spec, **legend: Any) -> Spec:
-    """The chart with the report's fonts and colours."""
+    """The chart with the report's fonts and colours. `legend` overrides properties of its
+    legend."""
     config = {
         "font": "Inter, 'Helvetica Neue', Arial, sans-serif",
         "background": "transparent",

@@ -1,5 +1,5 @@
-"""The waterfall of one visit as inline SVG: one row per request, with its phases, grouped by
-connection, or by host where a connection carries one request at a time."""
+"""Draws the waterfall of one visit as inline SVG: one row per request, with its phases. Requests
+are grouped by connection, or by host if a connection carries one request at a time."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -13,10 +13,10 @@ from dragstrip.report.figures.axis import step
 from dragstrip.report.words.numbers import counted, duration, size
 
 WIDTH, LABEL, RIGHT = 1000, 250, 24
-"""Drawing units: the whole, the column of names, and the margin for the last axis label."""
+"""Drawing units: total width, width of the column of names, and margin for the last axis label."""
 AXIS, FOOT = 26, 8
 _NAMED = 3
-"""Further hosts of a connection that its heading names."""
+"""Most additional hosts of a connection that its heading names."""
 _ROWS = ((80, 13), (160, 10), (10_000, 8))
 """Row height by the number of requests, so that a page of 244 requests still fits on three sheets
 of paper."""
@@ -29,7 +29,8 @@ class Phase(Struct, frozen=True):
 
 
 def phases(request: Request, until_ms: float) -> list[Phase]:
-    """Queue, connect, TLS, wait and receive, in order and without overlap, empty ones left out.
+    """The phases of a request: queue, connect, TLS, wait and receive, in order and without overlap.
+    Empty ones are left out.
 
     A timestamp that the browser did not give ends no phase. QUIC has one handshake for both, which
     browsers report as TLS. A request without an end is drawn to `until_ms`, the visit's end.
@@ -53,8 +54,8 @@ def phases(request: Request, until_ms: float) -> list[Phase]:
 
 
 def waterfall(visit: Visit, until_ms: float) -> str:
-    """The SVG of a visit. `until_ms` is the end of the time axis, shared by pictures to compare.
-    Text from the page is escaped."""
+    """The waterfall of a visit as SVG. `until_ms` is the end of the time axis; pictures to compare
+    should share it. Text from the page is escaped."""
     groups = _groups(visit)
     row = next(height for limit, height in _ROWS if len(visit.requests) <= limit)
     height = AXIS + FOOT + sum(18 + row * len(group) for group in groups)
@@ -71,8 +72,7 @@ def waterfall(visit: Visit, until_ms: float) -> str:
 
 
 def _groups(visit: Visit) -> list[list[Request]]:
-    """Requests grouped by what they share; groups and their requests in the order of their
-    starts."""
+    """Requests by connection or host. Groups, and the requests in each, are ordered by start."""
     found: dict[tuple[str, int], list[Request]] = {}
     for request in sorted(visit.requests, key=lambda r: r.start_ms):
         many = request.connection and request.protocol not in (None, "h1")
@@ -98,7 +98,7 @@ def _rows(
 
 
 def _about(group: Sequence[Request], others: Sequence[str]) -> str:
-    """`others` are further hosts."""
+    """The heading of a group. `others` are hosts besides its first."""
     used = {r.connection for r in group if r.connection}
     protocols = ", ".join(sorted({r.protocol for r in group if r.protocol})) or "no answer"
     said = [protocols, counted(len(group), "request")]
@@ -110,7 +110,7 @@ def _about(group: Sequence[Request], others: Sequence[str]) -> str:
 
 
 def _request(request: Request, host: str, end_ms: float, scale: float, top: float, row: int) -> str:
-    """`host` is named if it is not its group's first."""
+    """SVG of one request. Its host is named if it is not `host`, the group's first."""
     found = phases(request, end_ms)
     bars = "".join(_bar(p, request, scale, top, row) for p in found)
     label = _text(12, top + row - 3, _path(host, request.url, row), "path")
@@ -155,7 +155,7 @@ def _title(request: Request, found: Sequence[Phase]) -> str:
 
 
 def _path(host: str, url: str, row: int) -> str:
-    """The end of the path, which is more distinctive than its start."""
+    """The end of the path, which is more distinctive than its beginning."""
     parts = urlsplit(url)
     path = host + parts.path + (f"?{parts.query}" if parts.query else "")
     room = 40 if row > 10 else 52

@@ -1,4 +1,4 @@
-"""A visit as a film: what the screen showed at any time of the load."""
+"""A visit as a film: the picture on screen at any time of the load."""
 
 import io
 from bisect import bisect_right
@@ -19,7 +19,7 @@ class Film(Struct, frozen=True, kw_only=True):
     visit: Visit
     visual: Visual
     frames: tuple[Frame, ...]
-    """Frames in order of time; never empty."""
+    """Frames by time; never empty."""
 
     @property
     def name(self) -> str:
@@ -27,7 +27,7 @@ class Film(Struct, frozen=True, kw_only=True):
 
     @property
     def marks(self) -> tuple[tuple[str, float], ...]:
-        """The named moments that the visit reached, in ms."""
+        """The named moments that the visit reached (FVC, VC85, LVC, PLT), in ms."""
         moments = (
             ("FVC", self.visual.fvc_ms),
             ("VC85", self.visual.vc85_ms),
@@ -38,25 +38,26 @@ class Film(Struct, frozen=True, kw_only=True):
 
     @property
     def end_ms(self) -> float:
-        """The last named moment. Frames of the quiet time after it show nothing new."""
+        """Time in ms of the last named moment. Later frames, in the quiet time, show nothing
+        new."""
         return max((ms for _, ms in self.marks), default=self.frames[-1].time_ms)
 
     def at(self, ms: float) -> Frame:
-        """The frame on screen at that time."""
+        """The frame on screen at this time."""
         return self.frames[max(0, bisect_right(self.frames, ms, key=lambda f: f.time_ms) - 1)]
 
     def changed(self, after_ms: float, until_ms: float) -> bool:
-        """Whether anything visible changed in between."""
+        """Whether anything visible changed between the two times."""
         return any(after_ms < ms <= until_ms for ms, _ in self.visual.progress)
 
     def complete(self, ms: float) -> float:
-        """Visual completeness at that time, 0..1."""
+        """Visual completeness at this time, 0..1."""
         seen = [share for at_ms, share in self.visual.progress if at_ms <= ms]
         return seen[-1] if seen else 0.0
 
 
 def film(capsule: Path, visit: Visit) -> Film | None:
-    """The film of a visit; None if no frames were recorded, or they are gone."""
+    """The film of a visit; None if its frames were not recorded or are missing."""
     kept = frames_file(capsule, visit)
     if visit.visual is None or not kept.exists():
         return None
@@ -65,6 +66,6 @@ def film(capsule: Path, visit: Visit) -> Film | None:
 
 
 def picture(frame: Frame) -> Image.Image:
-    """A frame decoded, RGB."""
+    """The decoded frame, in RGB."""
     with Image.open(io.BytesIO(frame.jpeg)) as image:
         return image.convert("RGB")

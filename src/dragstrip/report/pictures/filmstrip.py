@@ -1,7 +1,8 @@
-"""Filmstrips as inline SVG: one row per visit on one time axis, curves of progress below.
+"""Draws filmstrips as inline SVG: one row per visit on a common time axis, with curves of progress
+below.
 
-Each picture shows the screen at the end of its time span, so a change appears in the first picture
-that has it. That picture is framed in its stack's colour.
+Each picture shows the screen at the end of its time span, so a change appears in the picture of the
+span in which it happened. That picture has a frame in its stack's colour.
 """
 
 import base64
@@ -18,15 +19,15 @@ from dragstrip.report.pictures.film import Film, picture
 from dragstrip.report.words.numbers import duration
 
 WIDTH, LABEL, RIGHT = 1000, 104, 14
-"""Drawing units: the whole, the column of names, and the margin for the last axis label."""
+"""Drawing units: total width, width of the column of names, and margin for the last axis label."""
 _COLUMNS = 12
 _GAP = 3
 _HEAD, _NAMES, _CURVES = 22, 13, 150
-"""Heights: the axis, a line of marks, the curves."""
+"""Heights of the axis, of a line of marks, and of the curves."""
 _PIXELS = 2
 """Pixels of a thumbnail per drawing unit."""
 _MARK_ROOM = 74
-"""Units between two marks whose names share a line."""
+"""Least distance in drawing units between two marks whose names are on one line."""
 _STYLE = (
     "svg.film{width:100%;height:auto;display:block;font-size:10px}"
     "svg.film text{fill:#5c626e}svg.film .name{fill:#1d2129;font-weight:600;font-size:11px}"
@@ -36,11 +37,11 @@ _STYLE = (
     "svg.film .same{fill:none;stroke:#dfe2e7}svg.film .new{fill:none;stroke-width:2}"
     "svg.film .level{stroke:#e6e8ec}svg.film .curve{fill:none;stroke-width:2}"
 )
-"""Part of the picture, so that it also works alone or on other pages."""
+"""Style included in the picture, so that it also works alone or on other pages."""
 
 
 def filmstrip(films: Sequence[Film], stacks: Sequence[Stack], names: Sequence[str]) -> str:
-    """The SVG of films to compare, with their `stacks` and `names` in the same order."""
+    """The SVG of the films. `stacks` and `names` have the same order."""
     apart = step(max(film.end_ms for film in films), _COLUMNS, (1, 2, 2.5, 5))
     columns = int(max(film.end_ms for film in films) // apart) + 1
     axis = _Axis(apart, columns)
@@ -59,7 +60,7 @@ def filmstrip(films: Sequence[Film], stacks: Sequence[Stack], names: Sequence[st
 
 
 class _Axis:
-    """The axis of times. `apart` is the time between columns in ms."""
+    """The time axis. `apart` is the time between columns in ms."""
 
     def __init__(self, apart: float, columns: int) -> None:
         self.apart, self.columns = apart, columns
@@ -77,7 +78,7 @@ def _ticks(axis: _Axis, bottom: float) -> Iterator[str]:
 
 
 def _row(film: Film, stack: Stack, name: str, axis: _Axis, top: float) -> tuple[list[str], float]:
-    """A strip with its marks, and the y of the next one."""
+    """SVG of a strip with its marks, and the y of the next strip."""
     width = axis.pitch - _GAP
     size = picture(film.frames[0]).size
     tall = width * size[1] / size[0]
@@ -112,7 +113,7 @@ def _row(film: Film, stack: Stack, name: str, axis: _Axis, top: float) -> tuple[
 
 
 def _marks(film: Film, axis: _Axis, top: float, tint: str) -> tuple[list[str], int]:
-    """The named moments below a strip, and how many lines they take."""
+    """SVG of the named moments below a strip, and the number of lines they take."""
     lines: list[str] = []
     words: list[str] = []
     ends: list[float] = []
@@ -158,7 +159,7 @@ def _curves(
 
 
 def _id(film: Film, name: str, frame: Frame) -> str:
-    """Unique among all films of a page."""
+    """An id that is unique among all films of a page."""
     whole = f"{film.visit.id} {name} {frame.time_ms}"
     return "f" + hashlib.sha256(whole.encode()).hexdigest()[:12]
 

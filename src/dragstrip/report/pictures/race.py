@@ -1,7 +1,7 @@
-"""The race: one moving picture of every stack loading the page, side by side, in real time.
+"""Draws the race: one animation of all stacks loading the page side by side, in real time.
 
-Animated WebP: every browser plays it, it needs no player, and it has true colours in a tenth of a
-GIF's bytes.
+It is an animated WebP: every browser plays it without a player, and it has true colours in a tenth
+of a GIF's bytes.
 """
 
 import io
@@ -17,23 +17,24 @@ from dragstrip.report.figures import palette
 from dragstrip.report.pictures.film import Film, picture
 
 GRID_MS = 20
-"""Every change is shown at the next multiple of this: viewers slow down shorter pictures."""
+"""Every change is shown at the next multiple of this time, because viewers slow down pictures that
+last less."""
 PAUSE_MS = 3000
-"""How long the last picture stays before the loop restarts."""
+"""Time that the last picture stays before the loop restarts."""
 LIMIT_BYTES = 3_000_000
 _TICKS = 150
-"""Clock ticks per race; at least one every 100 ms in short races."""
+"""Number of clock ticks per race. Short races have at least one every 100 ms."""
 _SCALES = (1.0, 0.75, 0.5, 0.35)
 _TILE, _ACROSS, _GAP = 400, 3, 16
 _TITLE, _HEAD, _FOOT = 52, 34, 46
-"""Heights: the header, and above and below each screen."""
+"""Heights of the header, and of the space above and below each screen."""
 _INK, _SOFT, _LINE, _PAPER = "#1d2129", "#5c626e", "#dfe2e7", "#ffffff"
 
 
 def race_picture(films: Sequence[Film], stacks: Sequence[Stack], title: str, note: str) -> bytes:
-    """A looping WebP. `stacks` and `films` have the same order.
+    """The race as a looping WebP. `stacks` and `films` have the same order.
 
-    The largest size within `LIMIT_BYTES`, or the smallest size.
+    The picture is the largest that fits into `LIMIT_BYTES`, or else the smallest.
     """
     made = b""
     for scale in _SCALES:
@@ -44,7 +45,8 @@ def race_picture(films: Sequence[Film], stacks: Sequence[Stack], title: str, not
 
 
 def moments(films: Sequence[Film]) -> list[int]:
-    """When the picture changes: with each frame and each tick of the clock; ms on the grid."""
+    """Times in ms at which the picture changes: at each frame and each tick of the clock, rounded
+    to `GRID_MS`."""
     end_ms = max(film.end_ms for film in films)
     tick = max(100, math.ceil(end_ms / _TICKS / GRID_MS) * GRID_MS)
     shown = (frame.time_ms for film in films for frame in film.frames)
@@ -76,7 +78,7 @@ def _encoded(films: Sequence[Film], canvas: "_Canvas") -> bytes:
 
 
 class _Canvas:
-    """Draws the race at any time."""
+    """Draws the race at a given time."""
 
     def __init__(
         self,
@@ -169,7 +171,7 @@ _WORDS = {"FVC": "first change", "LVC": "last change", "PLT": "loaded"}
 
 
 class _Screen:
-    """A film's frames at the size of a tile; the last one decoded is kept."""
+    """A film's frames, scaled to a tile. It caches the last decoded frame."""
 
     def __init__(self, film: Film, width: int) -> None:
         self._film = film

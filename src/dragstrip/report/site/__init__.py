@@ -1,1 +1,1 @@
-"""The HTML: the report of a capsule and the page of an audit."""
+"""HTML pages: the report of a capsule, and an audit."""

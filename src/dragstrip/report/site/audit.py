@@ -1,4 +1,4 @@
-"""The audit as one HTML page, without a network."""
+"""The audit as one HTML page, which needs no network."""
 
 from collections.abc import Sequence
 

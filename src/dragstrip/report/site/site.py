@@ -1,10 +1,12 @@
 """The report: a small site in the capsule's folder ``report``. It can be redrawn from the tables.
 
-index.html          the answer, or who leads where by-METRIC.html      the same in another metric
-cells/*.html        one page per cell: every metric, figure, pictures, waterfalls, blocks
-race-*.webp         the race of each cell, to share visits/*.html       the visits worth looking at:
-typical, invalid, slowest verdicts.html, replay.html, testbed.html, parameters.html assets/
-style, script, figures
+    index.html          the answer, or which stack leads where
+    by-METRIC.html      the same for another metric
+    cells/*.html        one page per cell: metrics, figure, pictures, waterfalls, blocks
+    race-*.webp         the race of each cell, to share
+    visits/*.html       visits worth looking at: typical, invalid, slowest
+    verdicts.html, replay.html, testbed.html, parameters.html
+    assets/             style, script, figures
 
 It opens from disk, without a network. Cells are read and drawn one by one, to save memory.
 """
@@ -61,21 +63,20 @@ from dragstrip.results.tables.build import TABLES, refresh, scan
 
 FOLDER = "report"
 DRAWN_REQUESTS = 20_000
-"""Visits get pages until these hold this many requests, shared evenly by the cells: drawing takes
-seconds."""
+"""Most requests of all visits with pages, shared evenly by the cells: drawing takes seconds."""
 SPELLED_OUT = 12
-"""The first page words the answer of this many cells."""
+"""Most cells whose answers the first page gives in full sentences."""
 SHOWN_BLOCKS = 600
 PICTURED_CELLS = 60
-"""Pictures of a cell take seconds to draw and up to 4 MB."""
+"""Most cells with pictures: those of a cell take seconds to draw and up to 4 MB."""
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
 
 def build(capsule: Capsule, also: Collection[str] = ()) -> Path:
-    """Writes the report into the capsule's folder and returns its first page.
+    """Write the report into the capsule's folder; returns the path of its first page.
 
-    Brings the tables up to date first. Visits whose ids are in `also` always get a page.
+    The tables are updated first. Visits whose ids are in `also` always get a page.
     """
     refresh(capsule)
     target = capsule.path / FOLDER

@@ -7,7 +7,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 
 def environment(*folders: Path, **helpers: Any) -> Environment:
-    """Escapes everything that is not markup. A misspelt name in a template is an error."""
+    """A Jinja environment that escapes all text except markup, and raises an error for a misspelt
+    name."""
     made = Environment(
         loader=FileSystemLoader([Path(__file__).with_name("templates"), *folders]),
         autoescape=True,

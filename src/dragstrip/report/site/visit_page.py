@@ -1,4 +1,4 @@
-"""The page of a visit: its verdict, evidence and metrics, beside those of its cell."""
+"""The page of a visit: its verdict, evidence and metrics, next to those of its cell."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from dragstrip.results.packets import NoTshark
 from dragstrip.visit.carried import ConnectionLoad, carried
 
 CHARTED = ("typical", "asked for")
-"""Kinds of visits whose packets are drawn."""
+"""Kinds of visits whose packets are charted, see `ShownVisit.why`."""
 
 
 class VisitPage(Struct, frozen=True, kw_only=True):
@@ -41,24 +41,25 @@ class VisitPage(Struct, frozen=True, kw_only=True):
     charts: tuple[ConnectionPicture, ...]
     """Charts of the visit's connections, from its packets."""
     uncharted: str
-    """Why the kept packets have no charts; empty otherwise."""
+    """Why there are no charts although packets were kept; empty otherwise."""
     artefacts: tuple[Artefact, ...]
     connections: tuple[ConnectionLoad, ...]
     metrics: tuple[tuple[str, str, str, str], ...]
-    """Name, meaning, value, and the median of its cell and stack."""
+    """Name, meaning and value of each metric, and the median of the visit's cell and stack."""
 
     @property
     def index(self) -> str:
-        """The block's index within the cell."""
+        """Index of the visit's block within the cell."""
         return self.visit.block.rpartition("|")[2]
 
 
 def draw(
     capsule: Capsule, cell: ReportCell, wanted: list[ShownVisit], lookup: Lookup, stem: str
 ) -> list[VisitPage]:
-    """The visits, on one time axis; `stem` begins their pages' names.
+    """The pages of these visits, with a common time axis. `stem` is the beginning of the pages'
+    file names.
 
-    A capsule without its journal has none.
+    Empty if the capsule lacks its journal.
     """
     rows = {row["row"]: row for row in cell.seen.visits.iter_rows(named=True)} if wanted else {}
     study = capsule.manifest.study
@@ -106,7 +107,8 @@ def _plain(text: str) -> str:
 
 
 def judged(visit: Visit, reasons: list[str]) -> Visit:
-    """The visit with the reasons from the table, which also judges the rest of the block."""
+    """The visit with the reasons in the table, which also take the rest of the block into
+    account."""
     pairs = (text.partition(": ") for text in reasons)
     told = tuple(Reason(_code(code), detail) for code, _, detail in pairs)
     return structs.replace(visit, reasons=told)

@@ -1,1 +1,1 @@
-"""Results as the terminal shows them."""
+"""Results as shown on the terminal."""

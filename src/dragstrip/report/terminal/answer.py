@@ -1,4 +1,4 @@
-"""The result in the terminal: the answer, and a table for each page and network."""
+"""The result on the terminal: the answer, and a table for each page and network."""
 
 from collections.abc import Iterator, Sequence
 
@@ -19,13 +19,14 @@ from dragstrip.visit.metric import Metric
 
 _STYLE = {"shown": "bold", "not shown": "bold", "too few": "yellow", "none": "red"}
 CELL_METRICS = ("plt_ms", "ttfb_ms")
-"""Metrics that the cells show, besides those that the study asks for."""
+"""Metrics shown for every cell, besides those that the study names."""
 SPELLED_OUT = 12
-"""A study with more cells is a list, one line per cell."""
+"""Most cells of a study that are shown in full. Larger studies are a list, with one line per
+cell."""
 
 
 def render(study: Study, cells: Sequence[ReportCell], found: Belief) -> RenderableType:
-    """Print it with a `rich.console.Console`, on stderr if stdout carries JSON."""
+    """The result to print with a `rich.console.Console`, on stderr if stdout carries JSON."""
     shown = [_list(cells)] if len(cells) > SPELLED_OUT else _parts(study, cells)
     return Group(*shown, *_doubts(found))
 
@@ -101,7 +102,7 @@ def _row(result: StackResult, *, baseline: bool) -> list[Text]:
 
 
 def _asked(cell: ReportCell, metrics: Sequence[Metric]) -> Table:
-    """The study's own metrics, one row each: medians, and ratios to the first stack."""
+    """A table of the study's own metrics, one row each: medians, and ratios to the first stack."""
     first = cell.results[0].stack.name
     table = Table()
     table.add_column("median", overflow="fold")
@@ -121,7 +122,8 @@ def _one(result: StackResult, metric: Metric) -> str:
 
 
 def _page_load(result: StackResult) -> str:
-    """The limit is no measurement: if the median load did not end, it took longer."""
+    """The median page load time in words. If the median load did not end, only "longer than the
+    limit" is known."""
     found = _value(result.medians.get("plt_ms"))
     return f"> {found}" if result.censored * 2 > len(result.loads.values) else found
 

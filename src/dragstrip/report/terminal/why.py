@@ -1,4 +1,4 @@
-"""Where a difference comes from, in the terminal: one sentence and one table per cell."""
+"""The attribution of a difference on the terminal: one sentence and one table per cell."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ from dragstrip.results.compare.wire_evidence import Evidence
 
 
 def render(answer: Why) -> RenderableType:
-    """Print it with a `rich.console.Console`."""
+    """The attribution to print with a `rich.console.Console`."""
     return Group(*_parts(answer))
 
 
@@ -39,7 +39,7 @@ def _parts(answer: Why) -> Iterator[RenderableType]:
 
 
 def _evidence(answer: Why, found: Evidence) -> Iterator[RenderableType]:
-    """What was seen, which explains what no experiment can."""
+    """Observations of both stacks that point to causes which no experiment can show."""
     table = Table(title="seen, in the median visit", title_justify="left")
     table.add_column("", overflow="fold")
     for name in (answer.a, answer.b):

@@ -1,6 +1,6 @@
-"""What draws the report's figures: Vega, Vega-Lite and vega-embed as one script.
+"""The script that draws the report's figures: Vega, Vega-Lite and vega-embed in one file.
 
-`scripts/vega.py` makes both files, so that reports need no program that knows Vega.
+`scripts/vega.py` makes the script and its licences, so that a report needs no other program.
 """
 
 import gzip
@@ -8,9 +8,9 @@ from pathlib import Path
 
 _PACKED = Path(__file__).with_name("vega.js.gz")
 LICENCES = Path(__file__).with_name("LICENSES.txt")
-"""Licences of what the script contains; this file goes wherever the script goes."""
+"""Licences of the parts of the script. This file must accompany the script."""
 
 
 def script() -> str:
-    """Defines `vegaEmbed` for a page, without a network."""
+    """JavaScript that defines `vegaEmbed` for a page. It needs no network."""
     return gzip.decompress(_PACKED.read_bytes()).decode()

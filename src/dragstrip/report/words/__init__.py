@@ -1,1 +1,1 @@
-"""How numbers and findings read in sentences."""
+"""Numbers and results in words."""

@@ -1,4 +1,4 @@
-"""How a difference of two capsules reads, and what a condition says of it."""
+"""A difference of two capsules in words, and the outcome of a condition on it."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -16,13 +16,13 @@ CANNOT_TELL = (
 
 
 def metric_of(found: "CapsuleDifference") -> str:
-    """``plt``, ``plt p95``."""
+    """Name of a metric and its statistic, such as ``plt``, ``plt p95``."""
     metric = found.metric.removesuffix("_ms")
     return metric if found.statistic == "median" else f"{metric} {found.statistic}"
 
 
 def ratio_of(found: "CapsuleDifference") -> str:
-    """``1.128 (0.920 to 1.384)``, or why there is no ratio."""
+    """A ratio with its interval, such as ``1.128 (0.920 to 1.384)``, or why there is no ratio."""
     from dragstrip.stats.spread import LEAST
 
     if found.ratio is None and found.n_a:
@@ -39,7 +39,7 @@ def ratio_of(found: "CapsuleDifference") -> str:
 
 
 def loads_of(found: "CapsuleDifference") -> str:
-    """``6 pairs``, ``12 and 11``, and how many did not finish."""
+    """Numbers of loads, such as ``6 pairs``, ``12 and 11``, and how many did not finish."""
     loads = f"{found.n_a} pairs" if found.pairing == "paired" else f"{found.n_a} and {found.n_b}"
     if not found.censored_a and not found.censored_b:
         return loads
@@ -47,12 +47,13 @@ def loads_of(found: "CapsuleDifference") -> str:
 
 
 def decided_by(gated: "Gated") -> str:
-    """``p 0.021``, or that pairs decided."""
+    """The p value, such as ``p 0.021``, or that pairs decided."""
     return "virtual time, by pairs" if gated.p is None else f"p {gated.p:.2g}"
 
 
 def said_of(gated: "Gated", differences: "Sequence[CapsuleDifference]") -> str:
-    """``failed: plt B / A 1.200 (1.190 to 1.210), 12 pairs (p 1e-05)``."""
+    """The outcome of a condition, such as ``failed: plt B / A 1.200 (1.190 to 1.210), 12 pairs (p
+    1e-05)``."""
     found = next(
         d
         for d in differences

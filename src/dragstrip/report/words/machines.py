@@ -5,11 +5,11 @@ from dragstrip.results.compare.machines import Disagreement, Machines
 
 _ALPHA = 0.05
 _NAMED = 8
-"""More machines than this are not named one by one."""
+"""Most machines that are named one by one."""
 
 
 def sentence(found: Machines | None) -> str:
-    """Says whether machines agree; empty if a single machine made the study."""
+    """A sentence on whether machines agree; empty if a single machine made the study."""
     if found is None:
         return ""
     made = listed([f"{name} ({counted(n, 'visit')})" for name, n in found.visits.items()])

@@ -1,4 +1,4 @@
-"""A trace as a small picture in a terminal."""
+"""A trace as a small chart on a terminal."""
 
 from itertools import pairwise
 
@@ -6,15 +6,16 @@ from dragstrip.model.trace import Trace
 from dragstrip.model.units import plain
 
 _EIGHTHS = " " + "".join(chr(0x2581 + i) for i in range(8))
-"""Blocks from empty to full."""
+"""Block characters from empty to full."""
 _ROWS = 4
 _MARGIN = 14
 _SHORTEST_MS = 100.0
-"""Mahimahi's opportunities have no rate at an instant, so a column is at least this long."""
+"""Least time in ms that a column spans, because Mahimahi's opportunities have no momentary rate."""
 
 
 def sparkline(trace: Trace, width: int) -> list[str]:
-    """The mean rate over time, one column for each stretch: lines of at most `width`."""
+    """Lines of block characters for the mean rate over time. Each column is one stretch of time;
+    each line has at most `width` columns."""
     columns = max(1, min(width - _MARGIN, 100, int(trace.lap_ms / _SHORTEST_MS) or 1))
     edges = [trace.lap_ms * i / columns for i in range(columns + 1)]
     carried = [trace.bytes_until(at) for at in edges[:-1]] + [trace.lap_bytes]
@@ -31,7 +32,7 @@ def sparkline(trace: Trace, width: int) -> list[str]:
 
 
 def outages(trace: Trace) -> str:
-    """Least, mean and highest rate, and how long nothing passes."""
+    """A sentence with the lowest, mean and highest rate, and the time without any rate."""
     if not trace.steps:
         longest = max((b - a for a, b in pairwise(trace.opportunities_ms)), default=0)
         return f"mean {trace.mean_mbps:.3g} Mbit/s; at most {longest} ms between two opportunities"

@@ -1,15 +1,15 @@
-"""What was seen of both sides of a difference, in words."""
+"""Observations of both sides of a difference, in words."""
 
 from dragstrip.report.words.numbers import amount, counted, duration, size
 from dragstrip.results.compare.wire_evidence import Evidence, Pointer
 from dragstrip.results.observed import BY_NAME
 
 _WIDER = 1.5
-"""Factor of the sent bytes from which on a congestion window did not hold the sender back."""
+"""A congestion window larger than this many times the bytes sent did not limit the sender."""
 
 
 def rows(found: Evidence) -> list[tuple[str, str, str]]:
-    """What was measured, and its median on both sides."""
+    """Name of each measured quantity, and its median on both sides."""
     return [
         (BY_NAME[sign.metric].meaning, _amount(sign.metric, sign.a), _amount(sign.metric, sign.b))
         for sign in found.signs

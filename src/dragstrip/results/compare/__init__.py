@@ -1,1 +1,1 @@
-"""What the visits of a capsule, or of two, say about stacks."""
+"""Comparisons of stacks, from the visits of one capsule or of two."""

@@ -1,4 +1,4 @@
-"""Where a difference between two stacks comes from: the answer of `dragstrip why`."""
+"""Attributes a difference between two stacks to its factors: the result of `dragstrip why`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -21,9 +21,9 @@ from dragstrip.stats.log_ratio import LogRatio, third_of_mean
 
 ALPHA = 0.05
 _PAGES = 3
-"""Fewest pages whose spread says something about other pages."""
+"""Fewest pages for intervals over pages."""
 MATTERS = 0.01
-"""An interaction is named if it is shown to be more than this share."""
+"""An interaction is named if it is shown to exceed this share."""
 
 
 class Span(Struct, frozen=True, kw_only=True):
@@ -35,55 +35,59 @@ class Span(Struct, frozen=True, kw_only=True):
 
 
 class FactorEffect(Span, frozen=True, kw_only=True):
-    """What changing one factor does to the time, in the mean over all orders of changing."""
+    """The effect of changing one factor on the time, as the mean over all orders of changing."""
 
     factor: str
-    """A name of `dragstrip.model.bridge.KNOWN`."""
+    """The factor's name in `dragstrip.model.bridge.KNOWN`."""
     words: str
     shown: bool = False
-    """Whether the ratio is shown not to be 1, by Holm's correction over the parts of a cell."""
+    """Whether the ratio is shown to differ from 1, with Holm's correction over the parts of a
+    cell."""
 
 
 class Interaction(Span, frozen=True, kw_only=True):
-    """How much more two factors do together than one by one: 1 is nothing."""
+    """Ratio of the joint effect of two factors to the product of their single effects; 1 means no
+    interaction."""
 
     factors: tuple[str, str]
 
 
 class WhyCell(Span, frozen=True, kw_only=True):
-    """The ratio B / A on one cell; its parts and the unexplained rest multiply to it."""
+    """The ratio B / A on one cell. It is the product of its parts and the unexplained rest."""
 
     page: str
     network: str
     connection: ConnectionMode
     parts: tuple[FactorEffect, ...]
     unexplained: Span
-    """The share of protocol and implementation, and of whatever cannot be changed by itself."""
+    """The share of protocol and implementation, and of everything that cannot be changed by
+    itself."""
     interactions: tuple[Interaction, ...] = ()
     value_a: float
-    """The metric of A and of B in its unit: geometric means over blocks."""
+    """The metric of A in its unit, as a geometric mean over blocks; `value_b` is that of B."""
     value_b: float
     n: int
-    """Blocks that count."""
+    """Number of blocks that count."""
     n_without_loss: int | None = None
     censored: int = 0
-    """Loads of these blocks that failed or timed out and took the client's limit."""
+    """Number of loads in these blocks that failed or timed out. They count as the client's time
+    limit."""
     evidence: Evidence | None = None
-    """What was seen of A and B; None in answers older than the field."""
+    """Observations of A's and B's traffic; None in results older than the field."""
 
 
 class Pooled(Span, frozen=True, kw_only=True):
-    """The geometric mean over cells, each counted once."""
+    """The geometric mean over cells, each with equal weight."""
 
     network: str | None
-    """None for all networks."""
+    """Name of the network; None for all networks."""
     connection: ConnectionMode
     parts: tuple[FactorEffect, ...]
     unexplained: Span
     cells: int
     over: str
-    """``pages``: intervals are over pages and hold for others like them; ``blocks``: they are over
-    blocks and hold for these cells only."""
+    """``pages`` means that intervals are over pages and hold for similar pages. ``blocks`` means
+    that they are over blocks and hold only for these cells."""
 
 
 class Why(Struct, frozen=True, kw_only=True):
@@ -103,12 +107,13 @@ class Why(Struct, frozen=True, kw_only=True):
     clock: ClockKind = "real"
     """The clock of the times, see `dragstrip.model.clock.Clock`."""
     servers: tuple[str, ...] = ()
-    """What the step from one server to the other changes at once; for two configurations the lines
-    in which they differ."""
+    """Everything that changes with the step from one server to the other; for two configurations,
+    the lines in which they differ."""
 
 
 def why(study: Study, table: pl.LazyFrame, metric: str = "plt_ms") -> Why:
-    """`study` has a bridge; `table` as for `dragstrip.results.observed.observed`."""
+    """The attribution. `study` must have a bridge; `table` is the same as for
+    `dragstrip.results.observed.observed`."""
     assert study.bridge
     bridge = BuiltBridge(study.bridge)
     found = {(c.page, c.network, c.connection): c for c in observed(study, table)}
@@ -138,12 +143,12 @@ def why(study: Study, table: pl.LazyFrame, metric: str = "plt_ms") -> Why:
 
 
 def _ends(bridge: BuiltBridge) -> tuple[Stack, Stack]:
-    """A and B as they were raced."""
+    """A and B as they were raced, under their names in the study."""
     return bridge.stacks[frozenset()], bridge.stacks[bridge.whole]
 
 
 def measured(bridge: BuiltBridge, seen: Observed, metric: str) -> Measured | None:
-    """The blocks that count in which every stack has a time; None without any."""
+    """The blocks that count and in which every stack has a time; None if there are none."""
     columns = [seen.of(stack.name, metric).values for stack in bridge.stacks.values()]
     values = np.column_stack(columns)
     values = values[(values > 0).all(axis=1)]
@@ -219,7 +224,7 @@ def _parts(shares: Mapping[str, LogRatio]) -> tuple[FactorEffect, ...]:
 
 
 def _unexplained(shares: Mapping[str, LogRatio]) -> Span:
-    """The unexplained rest: none where every difference has a factor, because then the last stack
+    """The unexplained rest. It is 1 if every difference has a factor, because then the last stack
     is B itself."""
     rest = shares.get(REST.name)
     return Span(**_span(rest)) if rest else Span(ratio=1.0, low=1.0, high=1.0)
@@ -253,8 +258,8 @@ def _pool(
     connection: ConnectionMode,
     cells: Sequence[Mapping[str, LogRatio]],
 ) -> Pooled:
-    """Pools cells. A factor that a cell does not have (loss, where there is none) does nothing
-    there."""
+    """Pool cells. A factor that a cell lacks (loss, if the network has none) counts as having no
+    effect there."""
     over_pages = network is not None and len(cells) >= _PAGES
     names = list(dict.fromkeys(name for cell in cells for name in cell))
     nothing = LogRatio(0.0, 0.0, 1, 0)

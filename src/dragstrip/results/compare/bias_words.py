@@ -1,4 +1,4 @@
-"""Invalid visits by stack, and whether they choose which visits count, in plain sentences."""
+"""Sentences on invalid visits by stack, and on whether they bias the comparison."""
 
 from collections.abc import Sequence
 
@@ -6,19 +6,18 @@ from dragstrip.results.bias import EVERYWHERE, Bias
 
 
 def rates(one: Bias) -> str:
-    """``h2 3 of 8, h3 0 of 8``."""
+    """Invalid visits by stack: ``h2 3 of 8, h3 0 of 8``."""
     return ", ".join(f"{r.stack} {r.invalid} of {r.visits}" for r in one.rates)
 
 
 def where(one: Bias) -> str:
-    """``demo over LTE`` or ``all cells``."""
+    """The cell in words: ``demo over LTE`` or ``all cells``."""
     page, *rest = one.cell.split("|")
     return one.cell if one.cell == EVERYWHERE else f"{page} over {', '.join(rest)}"
 
 
 def sentence(found: Sequence[Bias]) -> str:
-    """A sentence that sums up the rates of `dragstrip.results.bias`; empty without an invalid
-    visit."""
+    """A sentence on the rates of `dragstrip.results.bias`; empty without an invalid visit."""
     if not found:
         return ""
     shown = [one for one in found if one.shown]

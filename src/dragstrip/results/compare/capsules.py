@@ -1,8 +1,8 @@
-"""Two capsules side by side: every stack they share, on every cell they share, B against A.
+"""Compares two capsules: every stack and cell that they share, B against A.
 
-A cell is a page on a network; cells and stacks are matched by name, because what lies behind a name
-(a new server, a new build of the page) is what a comparison of capsules is about. `notes` say where
-names agree and what they stand for does not, and what weakens the comparison.
+Cells and stacks are matched by name, because the things behind a name (a new server, a new build of
+the page) are what the comparison is about. `notes` list equal names that stand for different
+things, and facts that weaken the comparison.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -25,7 +25,7 @@ from dragstrip.visit.objects import of_an_object
 
 
 class RatioEstimate(Protocol):
-    """What an estimator of b / a can say; see `dragstrip.stats.block_ratio`."""
+    """The interface of an estimate of b / a; see `dragstrip.stats.block_ratio`."""
 
     @property
     def value(self) -> float: ...
@@ -35,7 +35,8 @@ class RatioEstimate(Protocol):
 
 
 class CapsuleDifference(Struct, frozen=True, kw_only=True):
-    """One stack in one metric on one cell. Without blocks that count, `ratio` is None."""
+    """The difference of one stack in one metric on one cell. `ratio` is None without blocks that
+    count."""
 
     cell: str
     """Page and network (and connection, if the study has several), as in block ids."""
@@ -45,30 +46,31 @@ class CapsuleDifference(Struct, frozen=True, kw_only=True):
     """B / A: above 1, B is slower. Infinite if most loads of B failed."""
     low: float | None
     high: float | None
-    """95 % confidence interval of `ratio`; None with too few loads."""
+    """Upper end of the 95 % confidence interval of `ratio`; None with too few loads."""
     ends: tuple[float, float] | None = None
-    """The least and the greatest ratio of a pair, where the estimator is `majority`."""
+    """The smallest and the largest ratio of a pair, if the estimator is `majority`."""
     pairing: Literal["paired", "unpaired"]
-    """Whether loads are paired by the seed of the block's link, or taken in the order the blocks
+    """Whether loads are paired by the seed of the block's link, or else in the order the blocks
     were made."""
     estimator: Literal["ranks", "majority", "quantiles"] = "ranks"
-    """`ranks`: the interval of order statistics; `quantiles` of spread; `majority`: as `ranks`, but
-    conditions are decided by more than half of the pairs, see `dragstrip.stats.majority`."""
+    """`ranks` is the interval of order statistics. `quantiles` is for statistics of spread.
+    `majority` is like `ranks`, but more than half of the pairs decide conditions, see
+    `dragstrip.stats.majority`."""
     statistic: Literal["median", "p95", "iqr"] = "median"
-    """What is compared: the ratio of the typical block, or the spread of all, see
+    """The statistic compared: the median over blocks, or a measure of spread, see
     `dragstrip.stats.spread`."""
     n_a: int
     n_b: int
-    """Loads that entered, as many of each."""
+    """Number of B's loads that were used; `n_a` is that of A."""
     censored_a: int
     censored_b: int
     bound: Bound | None = None
-    """If invalid visits affect stacks unequally, or many of this one: bounds of the ratio for the
-    missing visits. Then they decide, not the interval."""
+    """Bounds of the ratio for the missing visits, if invalid visits affect stacks unequally or
+    affect many visits of this stack. Then they decide, not the interval."""
 
 
 class Compared(Struct, frozen=True):
-    """A difference with the estimate it was read from, for gates to ask further."""
+    """A difference with the estimate behind it, from which gates compute p values."""
 
     difference: CapsuleDifference
     estimate: RatioEstimate | Majority | FilledRatio | None
@@ -78,7 +80,7 @@ class CapsuleComparison(Struct, frozen=True):
     notes: list[str]
     rows: list[Compared]
     stayed_invalid: bool
-    """Whether more blocks of one capsule stayed invalid than `dragstrip.results.observed`
+    """Whether more blocks of either capsule stayed invalid than `dragstrip.results.observed`
     allows."""
 
 
@@ -88,7 +90,7 @@ class _Load(Struct, frozen=True):
 
 
 StackPair = tuple[str, str]
-"""A stack of A and the stack of B that it is compared with, by name."""
+"""Names of a stack of A and of the stack of B with which it is compared."""
 
 
 def compare_capsules(
@@ -100,13 +102,13 @@ def compare_capsules(
     across_clients: bool = False,
     pairs: Sequence[StackPair] = (),
 ) -> CapsuleComparison:
-    """Compares each pair of stacks in every metric, and in the spread of those in `spread_of`.
-    Without pairs it compares every stack that both have. Metrics of single objects are compared if
-    `spread_of` has them.
+    """Compare each pair of stacks in every metric; for metrics in `spread_of` also the spread.
+    Without `pairs`, compare every stack that both capsules have. Metrics of single objects are
+    compared only if `spread_of` has them.
 
-    Raises `InputError` if the capsules share no stack on any cell, or lack a stack of a pair.
-    Raises it also if one was made in virtual time and the other was not, unless `across_clocks`, or
-    one by the load generator, unless `across_clients`.
+    Raises `InputError` if the capsules share no stack on any cell, or lack a stack of a pair. Also
+    raises it if only one was made in virtual time, unless `across_clocks`, or only one by the load
+    generator, unless `across_clients`.
     """
     for capsule, wanted in ((a, [one for one, _ in pairs]), (b, [other for _, other in pairs])):
         if missing := [name for name in wanted if name not in _stacks(capsule)]:
@@ -190,8 +192,7 @@ class _Sides(Struct, frozen=True):
         return structs.replace(self, a=self.a[:both], b=self.b[:both])
 
     def difference(self, found: RatioEstimate | None, **more: Any) -> CapsuleDifference:
-        """The difference that the estimate shows; `more` are fields beyond its value and
-        interval."""
+        """The difference that the estimate shows; `more` has additional fields."""
         low, high = (found.interval() if found else None) or (None, None)
         return CapsuleDifference(
             cell=self.cell.name,
@@ -221,7 +222,8 @@ def _sides(in_a: Observed, in_b: Observed, stack: StackPair, metric: str) -> _Si
 def _spread(
     in_a: Observed, in_b: Observed, stack: StackPair, metric: str, statistic: Statistic
 ) -> Compared:
-    """Loads that failed or timed out enter at the time limit."""
+    """The difference in a statistic of spread. Loads that failed or timed out count as the time
+    limit."""
     sides = _sides(in_a, in_b, stack, metric)
     times_a, times_b = ([load.value for load in side] for side in (sides.a, sides.b))
     found = quantile_ratio(times_a, times_b, statistic, paired=sides.paired)
@@ -232,8 +234,8 @@ def _spread(
 
 
 def _exact(capsule: Capsule) -> set[str]:
-    """Names of the networks on which loads repeat themselves: in virtual time, and nothing of the
-    network is left to chance."""
+    """Names of the networks on which a load with the same seed is always the same: in virtual time,
+    without randomness in the network."""
     study = capsule.manifest.study
     if not study.clock.virtual or not all(s.loaded_by.steady for s in study.visited):
         return set()
@@ -269,7 +271,7 @@ def _label(pair: StackPair) -> str:
 def _filled(
     found: BlockRatio, in_a: Observed, in_b: Observed, stack: StackPair
 ) -> FilledRatio | None:
-    """The estimate with the invalid visits of both sides filled in; None where they do not cast
+    """The estimate with the invalid visits of both sides filled in; None if they do not cast
     doubt."""
     of_a, of_b = stack
     if not in_doubt(in_a, of_a) and not in_doubt(in_b, of_b):
@@ -285,8 +287,8 @@ def _by_seed(cell: Observed, stack: str, metric: str) -> Mapping[int, _Load]:
 
 
 def _estimate(a: Sequence[_Load], b: Sequence[_Load]) -> BlockRatio | None:
-    """The ratio of two sides. None where a value is not above zero, and where no load of either
-    side ended."""
+    """The ratio of two sides. None if a value is not above zero, or if no load of either side
+    ended."""
     every = (*a, *b)
     if min(load.value for load in every) <= 0 or all(load.censored for load in every):
         return None

@@ -1,5 +1,5 @@
-"""A study's controls as a test of its testbed: how much it sees where nothing differs, and whether
-it finds a known difference."""
+"""Evaluates a study's controls: how large a difference they show where there is none, and whether
+they show a known one."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -22,24 +22,25 @@ POWER = 0.8
 
 
 class Control(Struct, frozen=True, kw_only=True):
-    """One metric; each cell of two blocks or more is a comparison."""
+    """The result of the controls in one metric. Each cell with at least two blocks is a
+    comparison."""
 
     metric: str
     alarms: tuple[FalseAlarms, ...] = ()
-    """False alarms: A/A differences that were found at 5 % and at 1 %."""
+    """False alarms: A/A differences found at the 5 % and the 1 % level."""
     blocks: int = 0
-    """Pairs of equal visits, over all cells."""
+    """Number of pairs of equal visits, over all cells."""
     floor: float | None = None
-    """95 % of single blocks show an A/A difference below this share of 1."""
+    """The A/A difference, as a fraction, below which 95 % of single blocks stay."""
     least: float | None = None
-    """Least difference, as a share of 1, that a cell finds with 80 % power at 5 %, judged by the
-    spread of its A/A ratios: the median over cells."""
+    """Smallest difference, as a fraction, that a cell detects with 80 % power at the 5 % level, by
+    the spread of its A/A ratios. It is the median over cells."""
     held: int = 0
-    """Comparisons with the positive control, on networks with a round trip."""
+    """Number of comparisons with the positive control, on networks with a round trip."""
     found: int = 0
-    """Number of these comparisons that find it slower at 5 %."""
+    """Number of these comparisons in which it is slower at the 5 % level."""
     effect_rtts: float | None = None
-    """Round trips by which it was slower, the median over blocks."""
+    """Round trips by which the positive control was slower, as the median over blocks."""
 
 
 Pairs = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -47,9 +48,9 @@ Pairs = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 def controls(study: Study, table: pl.LazyFrame) -> list[Control]:
-    """A record a metric; empty for a study without controls.
+    """One record per metric; empty for a study without controls.
 
-    `table` as for `dragstrip.results.observed.observed`.
+    `table` is the same as for `dragstrip.results.observed.observed`.
     """
     if not study.controls:
         return []
@@ -82,7 +83,8 @@ def _control(
     by_stack: Sequence[tuple[Stack, Mapping[CellKey, Pairs]]],
     blocks: Mapping[CellKey, int],
 ) -> Control:
-    """A control by the `blocks` of each cell that count, with controls or without."""
+    """The result in one metric, from the `blocks` of each cell that count with controls or
+    without."""
     result = Control(metric=metric)
     rtts = {n.name: n.rtt_ms for n in study.networks if n.rtt_ms}
     for stack, by_cell in by_stack:
@@ -115,7 +117,7 @@ def _same(
 
 
 def _alarms(by_cell: Sequence[Pairs], alpha: float) -> FalseAlarms | None:
-    """False alarms of the intervals at 1 - `alpha`; None where no cell has one."""
+    """False alarms of the intervals at 1 - `alpha`; None if no cell has an interval."""
     found = [_shown(a, b, alpha) for a, b in by_cell]
     held = [shown != 0 for shown in found if shown is not None]
     return false_alarms(held, alpha) if held else None

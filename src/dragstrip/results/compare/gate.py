@@ -1,21 +1,20 @@
-"""Gates: a condition on a comparison of two capsules that a build can fail by.
+"""Gates: conditions on a comparison of two capsules. A build fails if one does.
 
     [p95 | iqr] [METRIC] slower | faster | higher | lower > NUMBER %
 
 `slower > 5%` fails if B's page load time is shown to be more than 5 % above A's. METRIC is a name
 of `dragstrip.visit.metrics`, with or without its `_ms`, or an object's (`object:/app.css:end`);
-slower is higher, faster is lower. The interval must support it. Each cell and stack is tested
-one-sided at 2.5 %, so that one alone fails exactly if its 95 % interval lies beyond the threshold.
-Holm's correction over all of them keeps a build with many cells from failing by chance. A cell
-passes if its interval lies on the good side of the threshold; anything else is not decided, and
-fails nothing.
+slower is higher, faster is lower. Each cell and stack is tested one-sided at 2.5 %, so a single one
+fails exactly if its 95 % interval lies beyond the threshold. Holm's correction over all of them
+keeps a build with many cells from failing by chance. A cell passes if its interval lies on the good
+side of the threshold. Otherwise it is undecided, which does not fail the build.
 
-With p95 or iqr it is the spread that is judged: the 95th percentile, or the interquartile range.
+With p95 or iqr, the condition judges the spread: the 95th percentile or the interquartile range.
 
-In virtual time, on networks without chance, loads with other seeds hardly differ. Where they differ
-less than the threshold, more than half of the pairs decide, be it one of one
-(`dragstrip.stats.majority`), and p is None. They never decide on paints: a paint that misses a
-frame waits for whatever comes next, so paints of one page fall into groups.
+In virtual time, on networks without randomness, loads with other seeds hardly differ. If they
+differ less than the threshold, more than half of the pairs decide, even if there is only one pair
+(`dragstrip.stats.majority`), and p is None. Pairs never decide on paints: a paint that misses a
+frame waits for the next one, so paint times of one page fall into groups.
 """
 
 import math
@@ -44,12 +43,12 @@ class Condition(Struct, frozen=True):
     metric: str
     way: Literal["above", "below"]
     ratio: float
-    """B / A at the threshold."""
+    """The threshold, as the ratio B / A."""
     statistic: Literal["median", "p95", "iqr"] = "median"
 
 
 class Gated(Struct, frozen=True, kw_only=True):
-    """What a condition says of one stack on one cell."""
+    """The outcome of a condition for one stack on one cell."""
 
     condition: str
     cell: str
@@ -58,35 +57,37 @@ class Gated(Struct, frozen=True, kw_only=True):
     statistic: Literal["median", "p95", "iqr"]
     verdict: Literal["failed", "passed", "not decided"]
     p: float | None
-    """Probability that the threshold is not exceeded, adjusted for all conditions, cells and
-    stacks; None where more than half of the pairs decided."""
+    """Probability of such data if the threshold is not exceeded, adjusted for all conditions, cells
+    and stacks; None if pairs decided."""
     needs: int
-    """Loads per side below which it cannot fail among this many comparisons."""
+    """Loads per side below which it cannot fail, given the number of comparisons."""
 
 
 class Output(Struct, frozen=True, kw_only=True):
-    """What `compare --json` prints. Its field names are a contract."""
+    """The output of `compare --json`. Its field names are a contract."""
 
     a: str
     b: str
     rules: int
-    """Version of the verdict's rules, by which the visits of both were judged."""
+    """Version of the verdict's rules by which the visits of both capsules were judged."""
     notes: list[str]
     differences: list[CapsuleDifference]
     conditions: list[Gated]
     stayed_invalid: bool
-    """More than 5 % of the blocks of `a` or `b` did: undecided conditions say nothing then."""
+    """Whether more than 5 % of the blocks of `a` or `b` stayed invalid. Then undecided conditions
+    mean nothing."""
 
 
 def metric_name(text: str) -> str:
-    """The metric of that name, which may lack its `_ms`. Raises `InputError` that lists them."""
+    """The metric with this name, which may lack its `_ms`. Raises `InputError`, which lists the
+    metrics."""
     return find_metric(text).name
 
 
 def parse(text: str, metric: str = "plt_ms") -> Condition:
-    """`metric` is meant where the condition names none.
+    """Parse a condition. `metric` is used if it names none.
 
-    Raises `InputError` that shows how a condition is written.
+    Raises `InputError`, which shows the syntax of a condition.
     """
     found = _CONDITION.fullmatch(text)
     if not found:
@@ -106,7 +107,8 @@ def parse(text: str, metric: str = "plt_ms") -> Condition:
 
 
 def gate(conditions: Sequence[Condition], rows: Sequence[Compared]) -> list[Gated]:
-    """Every condition on every row of its metric. Raises `InputError` if one applies to none."""
+    """Apply every condition to every row of its metric. Raises `InputError` if a condition applies
+    to no row."""
     asked = [
         (c, row)
         for c in conditions
@@ -132,7 +134,7 @@ def gate(conditions: Sequence[Condition], rows: Sequence[Compared]) -> list[Gate
 
 
 def _pairs(condition: Condition, row: Compared) -> Majority | None:
-    """What decides in place of a test; None where a test does."""
+    """The majority that decides instead of a test; None if a test decides."""
     found = row.estimate
     return found if isinstance(found, Majority) and found.is_fit(condition.ratio) else None
 
@@ -166,7 +168,8 @@ def _judged(condition: Condition, row: Compared, p: float, needs: int) -> Gated:
 
 
 def _p(condition: Condition, row: Compared, *, beyond: bool) -> float:
-    """p of "B is not beyond the threshold" or, if not `beyond`, of "B is at or beyond it"."""
+    """p of the hypothesis that B is not beyond the threshold or, if not `beyond`, that B is at or
+    beyond it."""
     found = row.estimate
     if found is None:
         return 1.0

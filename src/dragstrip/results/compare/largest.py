@@ -1,4 +1,4 @@
-"""The largest differences that a capsule shows, for `dragstrip why` to explain."""
+"""Finds the largest differences in a capsule, for `dragstrip why` to explain."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -27,8 +27,8 @@ class PairCells(Struct, frozen=True):
 def largest_differences(
     capsule: Capsule, metric: str, most: int, pair: tuple[Stack, Stack] | None = None
 ) -> list[PairCells]:
-    """The cells with the largest ratios whose 95 % interval excludes 1. They are of the given pair,
-    or of all pairs of stacks, by pair. Raises `InputError` if there are none."""
+    """The cells with the largest ratios whose 95 % interval excludes 1, grouped by pair of stacks.
+    Only `pair` is searched if it is given. Raises `InputError` if there are none."""
     study = capsule.manifest.study
     refresh(capsule)
     pairs: Sequence[tuple[Stack, Stack]] = [pair] if pair else list(combinations(study.stacks, 2))

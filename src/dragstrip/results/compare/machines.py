@@ -1,7 +1,7 @@
-"""Do machines disagree?
+"""Tests whether machines disagree.
 
-A machine's speed is in both visits of a pair, so it cancels in their ratio. What does not cancel is
-a machine that treats one stack otherwise than another machine does.
+A machine's speed affects both visits of a pair, so it cancels in their ratio. A difference remains
+if a machine treats one stack differently from other machines.
 """
 
 from collections import defaultdict
@@ -17,14 +17,14 @@ from dragstrip.stats.groups.odd_ones import odd_ones
 from dragstrip.stats.holm import holm
 
 _LEAST = 2
-"""Blocks that each of two machines needs on a cell."""
+"""Blocks that each of at least two machines must have on a cell."""
 _FEW = 3
-"""Fewest machines of which one can be the odd one."""
+"""Fewest machines for one to be tested as the odd one."""
 _ALPHA = 0.05
 
 
 class Disagreement(Struct, frozen=True, kw_only=True):
-    """One comparison on one cell, over the machines that made it."""
+    """One comparison on one cell, over the machines that made its visits."""
 
     cell: str
     a: str
@@ -32,8 +32,8 @@ class Disagreement(Struct, frozen=True, kw_only=True):
     ratios: dict[str, float]
     """Geometric mean of page load time b / a, by machine."""
     p: float
-    """Probability that they differ only by chance (analysis of variance of log ratios), adjusted
-    for the number of comparisons (Holm)."""
+    """Probability that the machines differ only by chance (analysis of variance of log ratios),
+    adjusted for the number of comparisons (Holm)."""
 
 
 class OddMachine(Struct, frozen=True, kw_only=True):
@@ -43,23 +43,23 @@ class OddMachine(Struct, frozen=True, kw_only=True):
     a: str
     b: str
     factor: float
-    """Ratio b / a of the machine as a multiple of the others'."""
+    """The machine's ratio b / a, divided by that of the others."""
     p: float
-    """Probability that it is chance, adjusted for all machines and comparisons."""
+    """Probability of such a factor by chance, adjusted for all machines and comparisons."""
 
 
 class Machines(Struct, frozen=True, kw_only=True):
     visits: dict[str, int]
-    """Visits by machine, including those of invalid attempts."""
+    """Number of visits by machine, including those of invalid attempts."""
     tested: tuple[Disagreement, ...]
-    """Every comparison with the first stack that two machines made often enough."""
+    """Every comparison with the first stack for which two machines have enough blocks."""
     odd: tuple[OddMachine, ...] = ()
-    """Machines that chance does not explain (5 %), the oddest first."""
+    """Machines whose difference chance does not explain (5 %), the largest first."""
 
 
 def machines(study: Study, table: pl.LazyFrame) -> Machines | None:
-    """How far machines agree; None if one machine made the study, or the machines are unknown.
-    `table` is visits.parquet."""
+    """The agreement of machines; None if one machine made the study, or if the machines are
+    unknown. `table` is visits.parquet."""
     if "machine" not in table.collect_schema().names():
         return None
     named = table.filter(pl.col("machine") != "").group_by("machine").len().sort("machine")
@@ -123,8 +123,8 @@ def _of_cell(logs: _Logs) -> Iterator[Disagreement]:
 
 
 def _odd(study: Study, cells: Sequence[_Logs]) -> Iterator[OddMachine]:
-    """Finds the odd machine by each cell's ratios less their median, so that all ratios of a
-    machine are comparable."""
+    """Odd machines, from each ratio's logarithm minus its cell's median, so that ratios of
+    different cells are comparable."""
     first, *others = (s.name for s in study.stacks)
     found: list[OddMachine] = []
     for other in others:

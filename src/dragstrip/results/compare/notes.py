@@ -1,4 +1,4 @@
-"""What the reader of a comparison of two capsules must know beside the numbers."""
+"""Notes that a reader of a comparison of two capsules must know besides the numbers."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -31,8 +31,8 @@ def notes(
     of_b: Sequence[Visit],
     pairs: Sequence[tuple[str, str]],
 ) -> list[str]:
-    """Sentences on what else differs than the build; empty if only chance can. `pairs` are the
-    stacks compared, by name."""
+    """Sentences on what else differs besides the build; empty if nothing does. `pairs` are the
+    names of the compared stacks."""
     return [
         *_predictions(a, b),
         *_meanings(a, b),
@@ -53,7 +53,7 @@ def _predictions(a: Capsule, b: Capsule) -> Iterator[str]:
 
 
 def _meanings(a: Capsule, b: Capsule) -> Iterator[str]:
-    """Names that mean something else in the other capsule."""
+    """Sentences on names that stand for different things in the two capsules."""
     one, other = a.manifest.study, b.manifest.study
     kinds = (
         ("page", {p.name: p.digest for p in one.pages}, {p.name: p.digest for p in other.pages}),
@@ -88,7 +88,8 @@ def _meanings(a: Capsule, b: Capsule) -> Iterator[str]:
 
 
 def _configurations(a: Capsule, b: Capsule, pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """The lines in which configurations differ, for pairs of stacks with one program."""
+    """Sentences with the lines in which configurations differ, for pairs of stacks with one
+    program."""
     said: dict[tuple[str, ...], list[str]] = {}
     for name_a, name_b in pairs:
         of_a, of_b = (c.manifest.study.stack(n).serving for c, n in ((a, name_a), (b, name_b)))
@@ -103,7 +104,7 @@ def _configurations(a: Capsule, b: Capsule, pairs: Sequence[tuple[str, str]]) ->
 
 
 def _done(a: Capsule, b: Capsule) -> Iterator[str]:
-    """When pages count as loaded, unless it is the load event in both."""
+    """A sentence on when pages count as loaded, unless it is the load event in both."""
     in_b = {p.name: p.done for p in b.manifest.study.pages}
     for page in a.manifest.study.pages:
         other = in_b.get(page.name, page.done)
@@ -126,7 +127,8 @@ def _unshared(a: Capsule, b: Capsule) -> Iterator[str]:
 
 
 def _surroundings(a: Capsule, b: Capsule) -> Iterator[str]:
-    """Versions and machines: all starts of a capsule, because a resumed one may have several."""
+    """Sentences on versions and machines, from all starts of a capsule: a resumed one may have
+    several."""
     for what, of in _SURROUNDINGS.items():
         in_a, in_b = (sorted({of(s) for s in c.manifest.starts}) for c in (a, b))
         if in_a != in_b:

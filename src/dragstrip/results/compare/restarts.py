@@ -1,8 +1,8 @@
-"""How much does a comparison change from one start of the testbed to the next?
+"""Measures how much a comparison varies from one start of the testbed to the next.
 
-Blocks of one start share the properties of that start: the layout of memory, which caches are warm,
-the state of a browser's process. So do blocks of one boot, and of one machine. The interval of a
-ratio counts blocks, so it does not cover starts, boots or machines that made none of them.
+Blocks of one start share its properties: the layout of memory, which caches are warm, the state of
+a browser's process. So do blocks of one boot, and of one machine. The interval of a ratio counts
+blocks, so it does not cover other starts, boots or machines.
 """
 
 from typing import Literal, get_args
@@ -23,22 +23,23 @@ class Between(Struct, frozen=True, kw_only=True):
 
     level: RestartLevel
     units: int
-    """How many machines, boots or restarts."""
+    """Number of machines, boots or restarts."""
     ratio: float
-    """Geometric mean of b / a, each unit counted once."""
+    """Geometric mean of b / a, with equal weight for each unit."""
     low: float
     high: float
-    """95 % interval of `ratio` that also holds for future units."""
+    """Upper end of the 95 % interval of `ratio`, which also holds for future units."""
     between: float
     """Standard deviation of ln(b / a) between units: 0.01 is about 1 %."""
     within: float
     """Standard deviation of ln(b / a) between blocks of one unit."""
     p: float
-    """Probability that the units differ only by chance."""
+    """Probability of such differences between units by chance alone."""
 
 
 def between(cell: Observed, a: str, b: str, metric: str) -> tuple[Between, ...]:
-    """Every level that has three units or more, the widest first. Empty where a load failed."""
+    """One result per level (machines, boots, restarts) with at least three units, the widest level
+    first. Empty if a load failed."""
     rows = cell.stacks[a]
     if rows["testbed"].n_unique() < LEAST_GROUPS:  # and so of boots and machines
         return ()

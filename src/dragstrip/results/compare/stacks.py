@@ -51,10 +51,10 @@ def compare_all(
 def compare_stacks(cell: Observed, a: str, b: str, metric: str) -> Comparison | None:
     """The ratio b / a over the blocks that count.
 
-    None without such a block, and where a value is not above zero (no packet was lost), because
-    then there is no ratio. A load that failed or timed out is slower than every load that ended,
-    and no more is said of it; `censored` says how often, and `none_ended` if no load of either
-    ended.
+    None without such a block, or if a value is not above zero (such as no lost packets), because
+    then there is no ratio. A load that failed or timed out only counts as slower than every load
+    that ended. `censored` is the number of such loads, and `none_ended` says whether no load of
+    either stack ended.
     """
     of_a, of_b = cell.of(a, metric), cell.of(b, metric)
     both = ~(np.isnan(of_a.values) | np.isnan(of_b.values))
@@ -81,7 +81,7 @@ def compare_stacks(cell: Observed, a: str, b: str, metric: str) -> Comparison | 
 
 
 def spreads(study: Study, table: pl.LazyFrame) -> list[Spread]:
-    """How page load times spread, of every two stacks; pairs as in `compare_all`."""
+    """The spread of page load times of every two stacks; pairs as in `compare_all`."""
     found = (
         spread(cell, a.name, b.name, statistic)
         for cell in observed(study, table)
@@ -94,8 +94,9 @@ def spreads(study: Study, table: pl.LazyFrame) -> list[Spread]:
 def spread(
     cell: Observed, a: str, b: str, statistic: Statistic, metric: str = "plt_ms"
 ) -> Spread | None:
-    """Compares spreads b / a over the blocks that count; failed and timed-out loads stand at the
-    time limit. None without such a block, and where a stack does not spread at all."""
+    """The ratio b / a of a statistic of spread, over the blocks that count. Loads that failed or
+    timed out count as the time limit. None without such a block, or if a stack's times do not
+    spread."""
     of_a, of_b = cell.of(a, metric).values, cell.of(b, metric).values
     both = ~(np.isnan(of_a) | np.isnan(of_b))
     values_a, values_b = of_a[both].tolist(), of_b[both].tolist()

@@ -1,5 +1,5 @@
-"""Cells that end early: by group-sequential stopping, with its decision and its saving, or because
-they take long."""
+"""Ends cells early, by group-sequential stopping or because they take long, and reports the
+decisions and the saving."""
 
 import math
 import statistics
@@ -21,11 +21,11 @@ from dragstrip.stats.log_ratio import of_mean
 from dragstrip.stats.sequential import Decision, Plan, Verdict, decide
 
 LEAST_RUNS = 2
-"""One block decides nothing."""
+"""Fewest runs of a slow cell, because one block decides nothing."""
 
 
 class Decided(Struct, frozen=True, kw_only=True):
-    """Page load time of stack `b` against the first stack on one cell."""
+    """The decision on the page load time of stack `b` against the first stack, on one cell."""
 
     page: str
     network: str
@@ -34,22 +34,22 @@ class Decided(Struct, frozen=True, kw_only=True):
     b: str
     verdict: Verdict
     n: int
-    """Blocks at the look that decided, or at the last one so far."""
+    """Number of blocks at the look that decided, or at the last look so far."""
     low: float | None
     high: float | None
-    """Repeated confidence interval of b / a: it holds at all looks together. None where that asks
-    for more blocks than were made."""
+    """Upper end of the repeated confidence interval of b / a, which holds at all looks together.
+    None if it needs more blocks than were made."""
 
 
 class Saving(Struct, frozen=True, kw_only=True):
-    """Blocks that count or were given up, against all cells with all runs."""
+    """Number of blocks that count or were given up, compared with all runs of all cells."""
 
     made: int
     fixed: int
     decided: tuple[Decided, ...]
-    """Empty for a study without stopping."""
+    """Decisions by cell and stack; empty for a study without stopping."""
     slow: int = 0
-    """Cells that ended because they take long."""
+    """Number of cells that ended because they take long."""
 
     @property
     def share(self) -> float:
@@ -57,12 +57,12 @@ class Saving(Struct, frozen=True, kw_only=True):
 
 
 BlockTimes = Mapping[str, Sequence[Observation | None]]
-"""Page load times of a cell's blocks in the order of their index, by stack; None if not known."""
+"""Page load times of a cell's blocks by stack, in the order of their index; None if unknown."""
 
 
 def stop_rule(study: Study) -> StopRule | None:
-    """A cell ends when it takes long, or when each stack is decided: faster or slower than the
-    first, or equivalent."""
+    """A rule that ends a cell when it takes long, or when each stack is decided: faster, slower or
+    equivalent to the first."""
     if study.bridge and _sequential(study):
         return _settled(study, BuiltBridge(study.bridge))
     if not (study.slow or _sequential(study)):
@@ -76,8 +76,8 @@ def stop_rule(study: Study) -> StopRule | None:
 
 
 def _settled(study: Study, bridge: BuiltBridge) -> StopRule:
-    """The rule by which a cell of a bridge ends: when every factor's share is decided, on this
-    network by itself."""
+    """A rule that ends a cell of a bridge when every factor's share is decided on this network
+    alone."""
     assert study.stopping
     nodes = tuple(bridge.stacks)
     names = [stack.name for stack in bridge.stacks.values()]
@@ -104,7 +104,7 @@ def _settled(study: Study, bridge: BuiltBridge) -> StopRule:
 
 
 def _share_decided(values: Sequence[float], plan: Plan) -> bool:
-    """Whether the interval that `dragstrip.results.compare.attribution` prints decides."""
+    """Whether the interval printed by `dragstrip.results.compare.attribution` decides."""
     return decide(values, plan, of_mean).verdict != "go on"
 
 
@@ -113,8 +113,8 @@ def _sequential(study: Study) -> bool:
 
 
 def _takes_long(study: Study, seen: BlockTimes) -> bool:
-    """Whether the cell takes long, judged by its first blocks alone, so that more of them never
-    change it."""
+    """Whether the cell takes long, judged only by its first blocks, so that later ones never change
+    it."""
     if not study.slow:
         return False
     loads_ms = [x.value_ms for loads in seen.values() for x in loads[: study.slow.runs] if x]
@@ -127,8 +127,8 @@ def _decided(study: Study, seen: BlockTimes) -> bool:
 
 
 def saving(study: Study, table: pl.LazyFrame) -> Saving | None:
-    """What stopping early saved; None for a study whose cells cannot end early. `table` as for
-    `dragstrip.results.observed.observed`."""
+    """The blocks saved by stopping early; None for a study whose cells cannot end early. `table` is
+    the same as for `dragstrip.results.observed.observed`."""
     if not (study.slow or _sequential(study)):
         return None
     first, *others = (s.name for s in study.stacks)
@@ -167,7 +167,7 @@ def _of_visits(study: Study, blocks: Sequence[BlockVisits]) -> BlockTimes:
 
 
 def _of_cell(cell: Observed) -> BlockTimes:
-    """The blocks that count."""
+    """Page load times of the cell's blocks that count."""
     return {stack: _by_index(cell, stack) for stack in cell.stacks}
 
 
@@ -179,8 +179,8 @@ def _by_index(cell: Observed, stack: str) -> list[Observation | None]:
 
 
 def _decide(study: Study, seen: BlockTimes, b: str) -> Decision:
-    """Decides by a load order in which a load that never ended is slower than every load that did.
-    Such loads never show that two stacks are the same."""
+    """The decision on stack `b`, in which a load that never ended is slower than every load that
+    did. Such loads never show that two stacks are equivalent."""
     assert study.stopping
     both = zip(seen[study.stacks[0].name], seen[b], strict=True)
     pairs = [(x, y) for x, y in both if x and y]

@@ -31,27 +31,28 @@ class Comparison(Struct, frozen=True, kw_only=True):
     failed, 0 if most of `a` did."""
     low: float | None
     high: float | None
-    """95 % confidence interval of `ratio`; both None with fewer than five blocks. JSON shows an
-    infinite end as null, beside a number at the other."""
+    """Upper end of the 95 % confidence interval of `ratio`; both ends are None with fewer than five
+    blocks. JSON has null for one infinite end, with a number at the other."""
     n: int
-    """Blocks that count."""
+    """Number of blocks that count."""
     page: str
     network: str
     censored: int
-    """Blocks of `n` in which a load of `a` or `b` failed or timed out: the worst rank."""
+    """Number of blocks of `n` in which a load of `a` or `b` failed or timed out. Such a load has
+    the worst rank."""
     none_ended: bool = False
-    """Whether no load of `a` or `b` ended: there is nothing to compare, and `ratio` is 1."""
+    """Whether no load of `a` or `b` ended. Then there is nothing to compare, and `ratio` is 1."""
     connection: ConnectionMode = "first"
     also_differ: tuple[str, ...] = ()
     """Differences of `b` from `a` besides the protocol, such as ``initial window 32 against 10``;
     `dragstrip why` says how much of the ratio each explains."""
     bound: Bound | None = None
-    """If invalid visits affect stacks unequally, or many of a stack: bounds of the ratio for the
-    missing visits. Then they decide, not the interval."""
+    """Bounds of the ratio for the missing visits, if invalid visits affect stacks unequally or
+    affect many visits of a stack. Then they decide, not the interval."""
 
     between: tuple[Between, ...] | UnsetType = UNSET
-    """The spread over machines, boots and restarts, as far as there were three of them; left out
-    where there were not, and where a load failed."""
+    """The spread over machines, boots and restarts; left out if there were fewer than three of
+    each, or if a load failed."""
 
     @property
     def least(self) -> float | None:
@@ -71,11 +72,12 @@ class Spread(Struct, frozen=True, kw_only=True):
     b: str
     metric: str
     statistic: Statistic
-    """95th percentile, or interquartile range."""
+    """95th percentile (`p95`) or interquartile range (`iqr`)."""
     ratio: float
     low: float | None
     high: float | None
-    """95 % confidence interval of `ratio`; None with too few loads (`dragstrip.stats.spread`)."""
+    """Upper end of the 95 % confidence interval of `ratio`; None with too few loads
+    (`dragstrip.stats.spread`)."""
     n: int
     page: str
     network: str
@@ -83,7 +85,7 @@ class Spread(Struct, frozen=True, kw_only=True):
 
 
 class VisitLine(Struct, frozen=True, kw_only=True):
-    """What ``--json`` says of a visit; all evidence is in the capsule."""
+    """A visit in the output of ``--json``. The capsule has all its evidence."""
 
     block: str
     attempt: int
@@ -109,7 +111,8 @@ class VisitLine(Struct, frozen=True, kw_only=True):
 
 
 class PageAddresses(Struct, frozen=True, kw_only=True):
-    """Number of addresses of a page's hosts; each host has its own unless this says fewer."""
+    """Number of addresses of a page's hosts. If it is less than the number of hosts, some share
+    one."""
 
     page: str
     hosts: int
@@ -121,24 +124,25 @@ class Summary(Struct, frozen=True, kw_only=True):
     clock: ClockKind
     """The clock of all times: ``real``, or virtual (`dragstrip.model.clock.Clock`)."""
     client: Literal["browser", "loader"] = "browser"
-    """What loaded the pages. What the load generator (``loader``) measures is a prediction."""
+    """The client that loaded the pages. Results of the load generator (``loader``) are
+    predictions."""
     pages: tuple[PageAddresses, ...] = ()
     rules: int
-    """`dragstrip.verdict.rules.VERSION` by which the visits were judged."""
+    """The `dragstrip.verdict.rules.VERSION` by which the visits were judged."""
     blocks: int
-    """Blocks begun, whether or not they count."""
+    """Number of blocks begun, whether or not they count."""
     visits: tuple[VisitLine, ...]
-    """Every visit, also those of invalid attempts."""
+    """Every visit, including those of invalid attempts."""
     comparisons: tuple[Comparison, ...]
     spreads: tuple[Spread, ...] = ()
     """Spreads of page load time."""
     controls: tuple[Control, ...] | UnsetType = UNSET
-    """Only of a study that has controls."""
+    """Results of the controls; left out for a study without controls."""
     stopping: Saving | UnsetType = UNSET
-    """Only of a study that stops cells early."""
+    """The saving of stopping early; left out for a study that does not stop early."""
     invalid_rates: tuple[Bias, ...]
-    """Rates of the cells with an invalid visit, and whether some stacks are affected more than
-    others."""
+    """Invalid rates of the cells with an invalid visit, and whether some stacks are affected
+    more."""
 
 
 def summarise(
@@ -153,8 +157,8 @@ def summarise(
     pages: Sequence[Page] = (),
     addresses: Addresses = "one-each",
 ) -> Summary:
-    """`comparisons`, `controls` and `stopping` come from the files of `results` of that name. No
-    more than one of the `visits` is held at once."""
+    """The summary. `comparisons`, `controls` and `stopping` come from the modules of these names in
+    `dragstrip.results.compare`. Only one of the `visits` is in memory at a time."""
     lines = tuple(map(_line, visits))
     return Summary(
         study=study,

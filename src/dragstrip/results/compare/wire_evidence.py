@@ -1,7 +1,8 @@
-"""The two sides of a difference on the wire, and the causes that they point to.
+"""The traffic of both sides of a difference, and the causes that it points to.
 
-Evidence is not attribution: `dragstrip.results.compare.attribution` finds by experiment
-what can be changed by itself. What cannot, such as a server's buffers, is left to what was seen.
+Evidence is not attribution: `dragstrip.results.compare.attribution` finds by experiment the effects
+of properties that can be changed alone. For others, such as a server's buffers, there is only this
+evidence.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -20,18 +21,18 @@ SIGNS = (
     *("upload_ms", "up_flight_bytes", "up_flights", "up_idle_ms"),
     *("down_lost", "declared_lost", "retransmitted"),
 )
-"""Metrics, in the order in which they are shown."""
+"""Metrics in the order in which they are shown."""
 _ROUNDS = 3
-"""Round trips that a window must fill before it has stopped growing."""
+"""Fewest round trips that a window must fill to count as no longer growing."""
 _FULL = 0.8
-"""A round trip is full if it carried this share of what the link can."""
+"""A round trip counts as full if it carried this share of the link's capacity."""
 _LONG = 0.3
-"""Such round trips matter if they are this share of the page load time."""
+"""Full round trips matter if they make up this share of the page load time."""
 _NEAR = 0.25
-"""Largest share by which a round trip may differ from a window to count as one."""
+"""Largest relative difference between a round trip's bytes and a window for the two to match."""
 _FEW_LOST = 3
 _LATER_MS, _LATER_SHARE = 5.0, 0.05
-"""Delay of answers, in ms and as a share of the page load time, from which on it matters."""
+"""Delays of answers matter from these values: ms, and share of the page load time."""
 
 Cause = Literal["window", "losses", "spurious", "server"]
 _Values = Mapping[str, float | None]
@@ -48,10 +49,10 @@ class Sign(Struct, frozen=True, kw_only=True):
 class Pointer(Struct, frozen=True, kw_only=True):
     """A sign that points to a cause on one side.
 
-    ``window``: `size` bytes and no more went that way in a round trip, `times` times. ``losses``:
-    the link dropped `times` packets more than on the other side. ``spurious``: the sender took
-    `times` packets for lost that the link delivered. ``server``: answers began `ms` later than the
-    other side's.
+    ``window``: round trips in this direction carried at most `size` bytes, `times` times.
+    ``losses``: the link dropped `times` packets more than for the other stack. ``spurious``: the
+    sender declared `times` packets lost that the link delivered. ``server``: answers began `ms`
+    later than for the other stack.
     """
 
     stack: str
@@ -59,15 +60,15 @@ class Pointer(Struct, frozen=True, kw_only=True):
     side: Side = "down"
     size: int | None = None
     fits: int | None = None
-    """What the link carries in a round trip; None without a limit."""
+    """Bytes that the link carries in a round trip; None without a limit."""
     granted: int | None = None
-    """The flow-control window that it agrees with, if that is known."""
+    """The flow-control window that matches `size`; None if unknown."""
     congestion: int | None = None
-    """The sender's congestion window at the end, if that is known."""
+    """The sender's congestion window in bytes at the end; None if unknown."""
     times: int | None = None
     ms: float | None = None
     lost: int | None = None
-    """Packets that the link dropped that way."""
+    """Packets that the link dropped in this direction."""
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
@@ -76,7 +77,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 def evidence(seen: Observed, network: Network, a: Stack, b: Stack) -> Evidence:
-    """The evidence of the visits of a cell that count; a side without any shows nothing."""
+    """The evidence of a cell's visits that count. A side without such visits has no evidence."""
     both = [_medians(seen.stacks[stack.name]) for stack in (a, b)]
     signs = (Sign(metric=m, a=both[0][m], b=both[1][m]) for m in SIGNS)
     pointers: list[Pointer] = []
@@ -121,7 +122,7 @@ def _window(stack: Stack, own: _Values, other: _Values, network: Network) -> Ite
 
 
 def _granted(stack: Stack, size: float) -> int | None:
-    """The flow-control window of our origin, if an upload's round trip is about as large."""
+    """The flow-control window of our origin, if it matches an upload's bytes per round trip."""
     granted = stack.flow_window_bytes
     known = "flow_window_bytes" not in stack.own and stack.protocol != "h1"
     return granted if known and abs(size - granted) < _NEAR * granted else None

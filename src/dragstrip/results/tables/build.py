@@ -52,7 +52,7 @@ _COLUMNS: dict[object, pl.DataType] = {
     bool: pl.Boolean(),
 }
 KEYS = ("block", "attempt", "stack", "page", "network", "valid")
-"""Columns of the visit that every table has."""
+"""The columns of the visit that every table has."""
 _VISIT_KEYS: Schema = {"valid": pl.Boolean()}  # a property, so no field to read the type from
 _PROTOCOLS = ("h1", "h2", "h3", "gquic", "spdy")
 _PARTS: Mapping[str, type[Struct]] = {
@@ -73,28 +73,28 @@ NESTED = {**_PARTS, **_SENDERS}
 _DERIVED: Mapping[type[Struct], tuple[str, ...]] = {
     DirectionReport: ("realised_mbps", "realised_loss"),
 }
-"""Properties of nested records that are columns beside their fields."""
+"""Properties of nested records that are columns in addition to their fields."""
 METRIC_OF: Mapping[str, str] = {
     **{f"visual_{name}": name for name in ("fvc_ms", "lvc_ms", "speed_index_ms", "vc85_ms")},
     "link_down_bytes_out": "down_bytes",
     "link_up_bytes_out": "up_bytes",
 }
-"""Nested fields that are metrics: they have one column, by the metric's name. Older tables have
+"""Nested fields that are metrics. They have one column, with the metric's name; older tables have
 both names."""
 _LONG = frozenset({"loss_fates"})
-"""A story packet by packet, which stays in the journal."""
+"""Fields that are too long for a table: they list each packet, and are only in the journal."""
 
 
 _RULES = "dragstrip_rules"
-"""Key of the files' metadata."""
+"""Key in the files' metadata for the version of the rules."""
 TABLES = ("visits", "requests", "served", "connections")
 _BATCH_VISITS = 1000
 
 
 def write(capsule: Path, visits: Iterable[Visit], study: Study) -> None:
-    """(Re)writes the tables of a capsule's visits into its folder.
+    """Write the tables of a capsule's visits into its folder, and replace old ones.
 
-    Batch by batch, so that memory does not grow with the number of visits.
+    Visits are written in batches, so that memory does not grow with their number.
     """
     with TemporaryDirectory(dir=capsule, prefix="tables-") as folder:
         for number, batch in enumerate(_batches(visits)):
@@ -108,10 +108,10 @@ def write(capsule: Path, visits: Iterable[Visit], study: Study) -> None:
 
 
 def fresh(capsule: Capsule, name: str) -> bool:
-    """Whether the table's file is no older than the journal, has every column there is now, and
-    verdicts by the rules of today.
+    """Whether the table's file is not older than the journal, has all current columns, and has
+    verdicts by today's rules.
 
-    A capsule without a journal has only its tables.
+    A capsule without a journal has only its tables, which always count as fresh.
     """
     file, journal = capsule.path / f"{name}.parquet", capsule.path / JOURNAL
     if not file.exists() or name not in TABLES:
@@ -130,13 +130,13 @@ def judged_by(table: Path) -> int:
 
 
 def refresh(capsule: Capsule) -> None:
-    """Writes the tables again unless all are fresh."""
+    """Write the tables again unless all are fresh."""
     if not all(fresh(capsule, name) for name in TABLES):
         write(capsule.path, capsule.visits(), capsule.manifest.study)
 
 
 def scan(capsule: Capsule, name: str) -> pl.LazyFrame:
-    """A fresh table, to be read in parts; column `row` counts its rows.
+    """A fresh table, to be read lazily; column `row` counts its rows.
 
     Row i of the visits is line i of the journal.
     """
@@ -154,7 +154,7 @@ def _batches(visits: Iterable[Visit]) -> Iterator[list[Visit]]:
 def frames(visits: Iterable[Visit], study: Study | None = None) -> dict[str, pl.DataFrame]:
     """The tables by name, with all columns even without rows.
 
-    Without the study, the metrics that need network and stack stay empty.
+    Without `study`, metrics that need network and stack are empty.
     """
     rows: dict[str, list[Row]] = {name: [] for name in TABLES}
     for visit in visits:
@@ -169,7 +169,7 @@ def frames(visits: Iterable[Visit], study: Study | None = None) -> dict[str, pl.
 
 
 def schemas(study: Study | None = None) -> dict[str, Schema]:
-    """The columns of every table; of visits also the study's own metrics."""
+    """The columns of every table. Those of visits include the study's own metrics."""
     key_columns = {name: _visit_schema()[name] for name in KEYS}
     return {
         "visits": _visit_schema() | dict.fromkeys((n for n in _objects(study)), pl.Float64()),
@@ -229,7 +229,7 @@ def _visit_schema() -> Schema:
 
 
 def _nested(kinds: Mapping[str, type[Struct]], records: Iterable[Struct | None]) -> Row:
-    """The columns of nested records, which come in the order of `kinds`."""
+    """The columns of nested records; `records` has the order of `kinds`."""
     row: Row = {}
     for (name, kind), record in zip(kinds.items(), records, strict=True):
         row |= _values(kind, record, f"{name}_")
@@ -251,7 +251,7 @@ def _once(columns: dict[str, T]) -> dict[str, T]:
 
 @cache
 def _schema(kind: type[Struct], prefix: str = "") -> Schema:
-    """Columns for the scalar fields of a record; fields that hold records have their own tables or
+    """The columns for a record's scalar fields. Fields that hold records have their own tables or
     prefixed columns."""
     hints = get_type_hints(kind).items()
     found = {name: _column(hint) for name, hint in hints if name not in _LONG}

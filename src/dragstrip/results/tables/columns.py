@@ -1,7 +1,7 @@
-"""What the columns of a capsule's tables mean, read from the model's own docstrings.
+"""Describes the columns of a capsule's tables, by the model's own docstrings.
 
-A table's columns are made from the types of `dragstrip.model.visit`, and so is their description: a
-new field brings its words along. The unit is the one its name carries.
+Columns and their descriptions both come from the types of `dragstrip.model.visit`, so a new field
+brings its description along. The unit comes from the column's name.
 """
 
 import re
@@ -26,7 +26,7 @@ _UNITS = (
     ("lost_(before|behind)|burst_(trials|lost)", "packets"),
     ("_share(_|$)|realised_loss|^utilisation$|^down_overhead$", "share of 1"),
 )
-"""The first pattern that a column's name holds."""
+"""Pairs of a pattern and a unit. The first pattern that a column's name contains gives its unit."""
 
 _WORDS = {
     "page": "Name of the page.",
@@ -127,7 +127,7 @@ def unit(column: str) -> str:
 
 
 def meaning(table: str, column: str) -> str:
-    """Meaning of a column in a sentence or two; empty if unknown."""
+    """Description of a column in a sentence or two; empty if unknown."""
     keys = {name: said for name, said in _docs()["Visit"].items() if name in KEYS}
     own = {**_WORDS, **keys, **_docs().get(_TABLE_RECORD.get(table, ""), {})}
     if table == "visits":

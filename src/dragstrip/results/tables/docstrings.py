@@ -1,6 +1,6 @@
-"""Meanings of the fields of the model's records, from the docstrings under them.
+"""Reads descriptions of the model's fields from the docstrings below them.
 
-So a table of columns or limits cannot fall behind the model.
+So tables of columns or limits always agree with the model.
 """
 
 import ast
@@ -12,7 +12,7 @@ from types import ModuleType
 
 @cache
 def docstrings(module: ModuleType) -> Mapping[str, Mapping[str, str]]:
-    """The docstrings under the fields and properties of a module's records."""
+    """The docstrings below the fields and properties of a module's records, by record and field."""
     tree = ast.parse(inspect.getsource(module))
     return {c.name: _fields(c) for c in tree.body if isinstance(c, ast.ClassDef)}
 

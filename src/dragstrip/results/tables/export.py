@@ -1,4 +1,5 @@
-"""A capsule for other tools: tables as CSV or Parquet, every column described, or HARs."""
+"""Exports a capsule for other tools: tables as CSV or Parquet with a description of every column,
+or HARs."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,11 +17,11 @@ Format = Literal["csv", "parquet", "har"]
 
 
 def export(capsule: Capsule, folder: Path, to: Format) -> list[Path]:
-    """Writes a capsule's visits into `folder` and returns the files, oldest visit first for HARs.
+    """Write a capsule's visits into `folder`; returns the files, for HARs oldest visit first.
 
-    The tables of `dragstrip.results.tables.build`; ``stacks``, which says what each stack is and
-    how it differs from the first; and ``columns.csv``, which says what every column is.
-    Files of the same name are replaced.
+    CSV and Parquet contain the tables of `dragstrip.results.tables.build`; ``stacks``, with each
+    stack's properties and its differences from the first; and ``columns.csv``, which describes
+    every column. Files of the same name are replaced.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if to == "har":
@@ -34,7 +35,7 @@ def export(capsule: Capsule, folder: Path, to: Format) -> list[Path]:
 
 
 def _write(table: pl.DataFrame, path: Path, write: Callable[[pl.DataFrame, Path], None]) -> Path:
-    """Writes a file whole or not at all."""
+    """Write a file completely or not at all."""
     draft = path.with_name(path.name + ".part")
     write(table, draft)
     draft.replace(path)
@@ -42,7 +43,8 @@ def _write(table: pl.DataFrame, path: Path, write: Callable[[pl.DataFrame, Path]
 
 
 def _csv(table: pl.DataFrame, path: Path) -> None:
-    """RFC 4180 with a header; None is an empty field, a list is joined by semicolons."""
+    """Write CSV (RFC 4180) with a header. None is an empty field; the items of a list are joined by
+    semicolons."""
     lists = [name for name, kind in table.schema.items() if isinstance(kind, pl.List)]
     table.with_columns(pl.col(name).list.join("; ") for name in lists).write_csv(path)
 

@@ -1,8 +1,8 @@
 """HARs of a capsule's visits, one per visit, each with dragstrip's verdict.
 
-The HAR that was recorded with the visit has all headers; where it is gone, one is made from the
-journal, without them. The page's `_dragstrip` field names stack, network and verdict, so that a
-HAR cannot be passed on without them.
+The HAR that was recorded with the visit has all headers. If it is missing, one is made from the
+journal, without headers. The page's `_dragstrip` field names stack, network and verdict, so that
+these stay with the HAR.
 """
 
 from collections.abc import Iterator
@@ -21,8 +21,8 @@ Archive = dict[str, Any]
 
 
 def write_hars(capsule: Capsule, folder: Path) -> list[Path]:
-    """Writes one ``.har`` per visit into `folder`, which exists; returns them in the order of the
-    visits."""
+    """Write one ``.har`` per visit into `folder`, which must exist; returns the files in the order
+    of the visits."""
     recorded = dict(_recorded(capsule.path / "har"))
     written = []
     for visit in capsule.visits():
@@ -36,7 +36,7 @@ def write_hars(capsule: Capsule, folder: Path) -> list[Path]:
 
 
 def _recorded(folder: Path) -> Iterator[tuple[str, Path]]:
-    """The HARs beside the journal, by the id of their visit."""
+    """The recorded HARs of the capsule, by the id of their visit."""
     for path in sorted(folder.glob("*.har")):
         yield _read(path)["log"]["pages"][0]["id"], path
 

@@ -1,5 +1,5 @@
-"""One row per stack: its properties, and its differences from the first stack besides the
-protocol."""
+"""A table with one row per stack: its properties, and its differences from the first stack besides
+the protocol."""
 
 import polars as pl
 
@@ -8,7 +8,7 @@ from dragstrip.model.study import Study
 
 
 def stack_table(study: Study) -> pl.DataFrame:
-    """Controls included, in the order of the study."""
+    """One row per stack and control, in the order of the study."""
     first = study.visited[0]
     rows = [
         {

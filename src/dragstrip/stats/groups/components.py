@@ -1,10 +1,10 @@
 """How much of a difference's spread is between groups of blocks, such as restarts of the testbed?
 
-One-way random effects: value = mean + group's own + block's own. The components of the variance are
-those of the analysis of variance, whose expected mean squares are equated with what was found. The
-interval is that of the mean over future groups: Student's t of the groups' means, each of which
-counts once. It is exact where all groups have the same number of blocks and all effects are normal;
-how it does elsewhere is in docs/reference/coverage.md.
+The model has one-way random effects: value = mean + effect of the group + effect of the block. The
+variance components come from the analysis of variance, by equating expected and observed mean
+squares. The interval is that of the mean over future groups: Student's t on the groups' means, each
+with equal weight. It is exact if all groups have the same number of blocks and all effects are
+normal; docs/reference/coverage.md shows its coverage in other cases.
 
 Source: Searle, Casella and McCulloch, "Variance Components" (1992), section 3.6 (unequal groups);
 Burdick and Graybill, "Confidence Intervals on Variance Components" (1992), section 3.3 (unweighted
@@ -27,18 +27,18 @@ class Components(Struct, frozen=True):
     mean: float
     """Mean of the groups' means."""
     between: float
-    """Standard deviation of the groups' own effects; 0 where blocks explain all there is."""
+    """Standard deviation of the groups' own effects; 0 if the blocks' spread explains all of it."""
     within: float
-    """Standard deviation of blocks of one group."""
+    """Standard deviation between blocks of one group."""
     p: float
-    """The p of "the groups do not differ" (F test); 1 where no group has two blocks."""
+    """p of the hypothesis that the groups do not differ (F test); 1 if no group has two blocks."""
     low: float
     high: float
-    """95 % interval of the mean over future groups."""
+    """Upper end of the interval of the mean over future groups; `low` is the lower end."""
 
 
 def components(groups: Sequence[Sequence[float]], level: float = 0.95) -> Components | None:
-    """Splits the spread of groups. None with fewer than `LEAST_GROUPS` groups, or where a value is
+    """Split the spread of the values. None with fewer than `LEAST_GROUPS` groups, or if a value is
     infinite."""
     from scipy.special import fdtrc, stdtrit  # SciPy loads slowly
 

@@ -1,8 +1,8 @@
 """Do several groups fail equally often? Fisher's exact test for a table of groups x (failed, not).
 
-Given how many failed in all, every way to spread them over the groups has a known probability if
-the groups do not differ; p is the sum over those that are no more probable than what was seen. With
-too many ways to list, Pearson's chi-squared is as good.
+If the groups do not differ, every way to spread the observed number of failures over the groups has
+a known probability. p is the sum over all ways that are no more probable than the observed one. If
+there are too many ways to list, Pearson's chi-squared test is as good.
 
 Source: Freeman and Halton, "Note on an exact treatment of contingency, goodness of fit and other
 problems of significance", Biometrika 38 (1951), 141-149; for two groups it is Fisher's test.
@@ -16,13 +16,14 @@ import numpy as np
 
 MOST_TABLES = 200_000
 _TIE = 1 + 1e-9
-"""Tolerance of rounding: a table that is as probable as the one seen counts."""
+"""Tolerance for rounding, so that tables as probable as the observed one count."""
 
 
 def exact_rates(failed: Sequence[int], made: Sequence[int]) -> float:
-    """p of "all groups fail equally often", where group i failed in `failed[i]` of `made[i]`.
+    """p of the hypothesis that all groups fail equally often; group i failed in `failed[i]` of
+    `made[i]`.
 
-    1 where there is nothing to compare. Raises `ValueError` if more failed than were made.
+    It is 1 if there is nothing to compare. Raises `ValueError` if more failed than were made.
     """
     groups = [(k, n) for k, n in zip(failed, made, strict=True) if n]
     if any(not 0 <= k <= n for k, n in groups):

@@ -1,7 +1,7 @@
-"""Which of many groups is not like all others?
+"""Which of many groups differs from all others?
 
-A rank test compares each group with all others together, so that a few wild values single out no
-group. The p values hold for all groups at once.
+A rank test compares each group with all others together, so a few outliers single out no group. The
+p values are corrected for the number of groups.
 
 Source: Mann and Whitney, "On a test of whether one of two random variables is stochastically larger
 than the other", Annals of Mathematical Statistics 18 (1947), 50-60; `dragstrip.stats.holm`.
@@ -18,13 +18,13 @@ from dragstrip.stats.holm import holm
 class OddGroup(Struct, frozen=True):
     group: str
     shift: float
-    """Median of the group less the median of the others."""
+    """Median of the group minus the median of the others."""
     p: float
     """Probability of such a shift by chance, adjusted for the number of groups."""
 
 
 def odd_ones(groups: Mapping[str, Sequence[float]], least: int = 5) -> list[OddGroup]:
-    """Tests every group of `least` values or more; smaller groups count only among the others."""
+    """Test every group of at least `least` values. Smaller groups count only among the others."""
     from scipy.stats import mannwhitneyu  # slow to import
 
     names = np.repeat(list(groups), [len(own) for own in groups.values()])

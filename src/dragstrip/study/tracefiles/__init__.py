@@ -1,1 +1,2 @@
-"""Recorded rates as networks: Mahimahi traces, throughput logs as CSV or JSON, in many dialects."""
+"""Reads recorded rates as networks: Mahimahi traces, and throughput logs as CSV or JSON in many
+dialects."""

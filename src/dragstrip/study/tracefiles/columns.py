@@ -1,4 +1,5 @@
-"""Which column of a throughput log is the time, which a rate, and in which unit: by their names.
+"""Finds by their names the columns of a throughput log with the time and the rates, and the rates'
+units.
 
 The names are those of public logs: G-NetTrack (Irish 4G and 5G), FCC MBA (`bytes_sec`), Starlink
 dishes (`downlink_throughput_bps`), iperf3 (`bits_per_second`), Sabre (`bandwidth_kbps`).
@@ -12,11 +13,11 @@ from dragstrip.model.effects import Side
 
 
 class Unit(NamedTuple):
-    """The unit of a rate, or of what one interval carried."""
+    """The unit of a rate, or of the amount that one interval carried."""
 
     name: str
     mbit: float
-    """How many Mbit one is."""
+    """Size of the unit in Mbit."""
     per_second: bool
 
 
@@ -48,9 +49,9 @@ _SHOWN = 12
 
 
 def unit_in(text: str) -> Unit | None:
-    """The unit that a column's name or an option gives: ``DL (kbps)`` is kbit/s, ``MB/s`` bytes,
-    ``bytes_sec`` bytes per second, ``rx_bytes`` bytes in each interval. None if it gives none, or
-    leaves bits and bytes open as ``MBPS`` does."""
+    """The unit in a column's name or an option: ``DL (kbps)`` is kbit/s, ``MB/s`` bytes per second,
+    ``bytes_sec`` bytes per second, ``rx_bytes`` bytes in each interval. None if there is none, or
+    if bits and bytes are ambiguous as in ``MBPS``."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", text)
     for match in _UNIT.finditer(spaced.replace("_", " ")):
         if unit := _unit(match, bracketed=f"({match[0]}" in text or f"[{match[0]}" in text):
@@ -75,13 +76,13 @@ def _unit(match: re.Match[str], *, bracketed: bool) -> Unit | None:
 
 class Column(NamedTuple):
     place: int
-    """The column's number, from 0."""
+    """Index of the column, from 0."""
     name: str
     unit: Unit | None
 
 
 class Columns(NamedTuple):
-    """What a log's columns say; None where none does."""
+    """The columns of a log by their meaning; None for a missing one."""
 
     time: Column | None
     duration: Column | None
@@ -90,7 +91,7 @@ class Columns(NamedTuple):
 
 
 class Unclear(ValueError):
-    """The log leaves a choice; `answer` is an option that would make it, as an example."""
+    """Raised if the log is ambiguous; `answer` is an example of an option that resolves it."""
 
     def __init__(self, question: str, answer: str) -> None:
         super().__init__(question)
@@ -98,8 +99,8 @@ class Unclear(ValueError):
 
 
 def find_columns(names: Sequence[str], chosen: dict[str, str]) -> Columns:
-    """The columns, by name; `chosen` (``time``, ``down``, ``up``) names one, or gives its number
-    from 1. Raises `Unclear`."""
+    """The columns of a log, found by name. `chosen` may set the column for ``time``, ``down`` or
+    ``up``, by its name or its number from 1. Raises `Unclear`."""
     given = {
         role: _named(names, role, chosen[role]) for role in ("time", "down", "up") if role in chosen
     }
@@ -141,7 +142,8 @@ def _is_rate(column: Column) -> bool:
 
 
 def _best(columns: Sequence[Column], side: str) -> Column:
-    """The one with a unit, without a word such as ``total``, of the fewest words."""
+    """The best of several columns: one with a unit, without a word such as ``total``, and with the
+    fewest words."""
 
     def rank(column: Column) -> tuple[bool, bool, int]:
         words = _words(column.name)

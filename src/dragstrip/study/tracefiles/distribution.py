@@ -12,12 +12,12 @@ from dragstrip.study.tracefiles.files import read_text
 _SCALE = 8192
 _LARGEST = 32_768
 _MOST_ENTRIES = 65_536
-"""The most entries a table may have, as in the kernel."""
+"""Most entries that a table may have, as in the kernel."""
 
 
 def read_distribution(path: Path) -> tuple[float, ...]:
-    """The quantiles, in units of the jitter, ascending. Raises `InputError` naming file and
-    line."""
+    """The quantiles of a table, in units of the jitter, ascending. Raises `InputError`, which names
+    file and line."""
     values: list[int] = []
     for number, line in enumerate(read_text(path).splitlines(), 1):
         for word in line.partition("#")[0].split():

@@ -1,4 +1,4 @@
-"""A file of recorded rates, in whatever form: ``FILE`` or ``FILE?unit=kbit/s,down=DL``.
+"""Reads a file of recorded rates in any format: ``FILE`` or ``FILE?unit=kbit/s,down=DL``.
 
 - ``unit``: of the rate, where its column does not say, like ``kbit/s``, ``MB/s``; or ``B``, ``kB``
   for what each interval carried.
@@ -30,13 +30,13 @@ class Played(NamedTuple):
 
     down: Trace
     up: Trace | None
-    """None where the file has one rate only."""
+    """The upstream trace; None if the file has only one rate."""
     notes: tuple[str, ...]
-    """How it was read, as half sentences: columns, units, what was left out."""
+    """Notes on how the file was read, as half sentences: columns, units, rows left out."""
 
 
 def split(spec: str) -> tuple[str, dict[str, str]]:
-    """``FILE?a=1,b=2`` -> FILE and its options, unless a file has all that for its name."""
+    """Split ``FILE?a=1,b=2`` into FILE and its options, unless a file of that whole name exists."""
     file, mark, tail = spec.rpartition("?")
     if not mark or "=" not in tail or Path(spec).is_file():
         return spec, {}
@@ -45,7 +45,8 @@ def split(spec: str) -> tuple[str, dict[str, str]]:
 
 
 def read_played(path: Path, options: Mapping[str, str] | None = None) -> Played:
-    """Raises `InputError` naming the file, the place in it and what to do."""
+    """The traces of a file. Raises `InputError`, which names the file, the place in it and what to
+    do."""
     options = dict(options or {})
     if unknown := [name for name in options if name not in OPTIONS]:
         raise InputError(f"trace {path}: {unknown[0]} is no option; use {', '.join(OPTIONS)}")
@@ -65,14 +66,16 @@ def read_played(path: Path, options: Mapping[str, str] | None = None) -> Played:
 
 
 def read_side(spec: str, folder: Path, side: Side) -> Trace:
-    """What a direction plays: of a file with both, its own. Raises `InputError`."""
+    """The trace for one direction. If the file has both directions, it is the one of this `side`.
+    Raises `InputError`."""
     file, options = split(spec)
     played = read_played(folder / file, options)
     return played.up or played.down if side == "up" else played.down
 
 
 def _log(text: str, options: Mapping[str, str]) -> Log | None:
-    """None for the two forms that tell all: Mahimahi's, and ``seconds Mbit/s``."""
+    """The rows of a throughput log; None for the two formats that need no columns: Mahimahi's, and
+    lines of ``seconds Mbit/s``."""
     if text.lstrip()[:1] in ("{", "["):
         return read_json(text)
     lines = (line.split("#")[0].split() for line in text.splitlines())

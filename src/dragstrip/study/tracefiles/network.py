@@ -1,4 +1,4 @@
-"""``trace:FILE`` as a network: the recorded rates, and what a trace does not tell as options."""
+"""A network from ``trace:FILE``: its rates come from the file, everything else from options."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,10 +16,10 @@ _LINK = ("delay", "loss", "queue")
 
 
 def trace_network(text: str, folder: Path = Path()) -> Network:
-    """``trace:FILE?delay=20ms,loss=1%,queue=200ms,up=5mbit`` and the options of
-    `dragstrip.study.tracefiles.files`.
+    """The network of ``trace:FILE?delay=20ms,loss=1%,queue=200ms,up=5mbit``. The options of
+    `dragstrip.study.tracefiles.files` work, too.
 
-    ``up`` may be a column, another file beside this one, or a rate. Without it, and without a
+    ``up`` may be a column, another file in the same folder, or a rate. Without it, and without a
     column for it, both directions play the same trace. Raises `InputError`.
     """
     file, options = split(text.removeprefix(PREFIX))
@@ -53,7 +53,7 @@ def trace_network(text: str, folder: Path = Path()) -> Network:
 
 
 def traced(network: Network, text: str) -> Network:
-    """The network with a trace's rates in place of its own. Raises `InputError`."""
+    """The network with the rates of a trace file instead of its own. Raises `InputError`."""
     played = trace_network(text)
     return structs.replace(
         network,

@@ -1,4 +1,4 @@
-"""A throughput log as names and rows of text: CSV in any separator, or JSON."""
+"""Reads a throughput log as names and rows of text, from CSV with any separator or from JSON."""
 
 import csv
 import io
@@ -8,24 +8,25 @@ from typing import Any, NamedTuple
 
 _SEPARATORS = (",", ";", "\t", "|")
 RIISER = ("unix", "elapsed_ms", "latitude", "longitude", "bytes", "interval_ms")
-"""Logs without a header of six numbers a line: Norway's 3G (Riiser 2013), Ghent's 4G (van der
-Hooft 2016)."""
+"""Columns of logs without a header that have six numbers per line: Norway's 3G (Riiser 2013),
+Ghent's 4G (van der Hooft 2016)."""
 
 
 class Row(NamedTuple):
     line: int
-    """The line in the file, from 1; in JSON the record's number."""
+    """Line number in the file, from 1; for JSON the number of the record."""
     cells: list[str]
 
 
 class Log(NamedTuple):
     names: tuple[str, ...]
-    """The columns' names; their numbers from 1 if the log has no header."""
+    """Names of the columns, or their numbers from 1 if the log has no header."""
     rows: list[Row]
 
 
 def read_json(text: str) -> Log:
-    """A list of records, a record of lists, or what iperf3 writes. Raises `ValueError`."""
+    """Read a JSON log: a list of records, a record of lists, or iperf3's output. Raises
+    `ValueError`."""
     try:
         value = json.loads(text)
     except RecursionError:
@@ -59,7 +60,7 @@ def _cell(value: Any) -> str:
 
 
 def read_table(text: str) -> Log:
-    """Lines of cells. Comments (``#``) are left out, but for one that is the header. Raises
+    """Read lines of cells. Comments (``#``) are skipped, except one that is the header. Raises
     `ValueError`."""
     lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
     lines = lines[1:] if lines and lines[0][1].lower().startswith("sep=") else lines  # Excel's
@@ -90,7 +91,8 @@ def is_number(cell: str) -> bool:
 
 
 def _separator(lines: Sequence[str]) -> str | None:
-    """The separator that each line has most often in the same number; None is white space."""
+    """The separator that occurs equally often in each line, and most often; None means white
+    space."""
     counts = {s: {line.count(s) for line in lines} for s in _SEPARATORS}
     even = [s for s, numbers in counts.items() if len(numbers) == 1 and numbers != {0}]
     return max(

@@ -1,8 +1,8 @@
-"""The rows of a throughput log become the steps of a trace.
+"""Turns the rows of a throughput log into the steps of a trace.
 
-A rate holds from its row until the next one. Bytes are what came since the row before. The last row
-lasts as long as rows mostly do. Gaps, rows out of order and rows without a number are counted and
-told.
+A rate holds from its row until the next one. A number of bytes counts those since the previous row.
+The last row lasts as long as the usual interval. Gaps, rows out of order and rows without a number
+are counted and reported.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,8 @@ from dragstrip.study.tracefiles.columns import Column, Columns, Unclear, Unit
 from dragstrip.study.tracefiles.table import Log
 
 _EPOCHS = ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3), (1e8, 1.0))
-"""Pairs of a threshold and a unit in seconds: a time since 1970 above it has that unit."""
+"""Pairs of a threshold and a unit in s: a time since 1970 that exceeds the threshold has that
+unit."""
 _TIME_UNITS = {
     "ns": 1e-9,
     "us": 1e-6,
@@ -36,20 +37,20 @@ _DATES = (
     "%H:%M:%S",
     "%H:%M:%S.%f",
 )
-"""Formats that are read besides ISO 8601. The first is G-NetTrack's."""
+"""Date formats that are accepted besides ISO 8601. The first is G-NetTrack's."""
 _NO_YEAR = 1900
-"""What Python says of a time of day."""
+"""The year that Python gives to a time without a date."""
 _DAY_S = 86_400.0
 _GAP = 5
-"""A row that lasts more than this many times the usual interval is a gap."""
+"""A row that lasts more than this many usual intervals is a gap."""
 _COUNTER_ROWS = 10
-"""The fewest rows of never falling bytes that are a counter; fewer may be chance."""
+"""Fewest rows of non-decreasing bytes that count as a counter; fewer could be chance."""
 
 
 class Read(NamedTuple):
     trace: Trace
     notes: tuple[str, ...]
-    """What was assumed or left out, as half sentences."""
+    """Notes on assumptions and on rows left out, as half sentences."""
 
 
 class _Sample(NamedTuple):
@@ -61,7 +62,7 @@ class _Sample(NamedTuple):
 def to_trace(
     log: Log, columns: Columns, rate: Column, unit: Unit, *, name: str, interval_s: float | None
 ) -> Read:
-    """Raises `Unclear`, and `ValueError` naming the line."""
+    """Turn a log into a trace. Raises `Unclear`, and `ValueError`, which names the line."""
     notes: list[str] = []
     times = _times(log, columns, interval_s, notes)
     lasts = _durations(log, columns.duration)
@@ -116,7 +117,7 @@ def _times(
 
 
 def _unwrapped(times: Sequence[float | None]) -> list[float | None]:
-    """Times of day without a date go on after midnight; dates stay as they are."""
+    """Times of day without a date, continued past midnight. Dates stay unchanged."""
     unwrapped: list[float | None] = []
     midnights, before = 0.0, 0.0
     for at in times:
@@ -129,7 +130,7 @@ def _unwrapped(times: Sequence[float | None]) -> list[float | None]:
 
 
 def _time_scale(name: str, numbers: Sequence[float]) -> float:
-    """Seconds in one unit of the column: as its name says, else by the size of its numbers."""
+    """Seconds per unit of a time column, by its name, else by the size of its numbers."""
     for word in reversed("".join(c if c.isalnum() else " " for c in name.lower()).split()):
         if word in _TIME_UNITS and not (word == "s" and len(name) == 1):
             scale = _TIME_UNITS[word]
@@ -161,7 +162,8 @@ def _durations(log: Log, column: Column | None) -> list[float | None]:
 
 
 def _merged(samples: Sequence[_Sample], *, add: bool) -> Iterator[_Sample]:
-    """One sample for each time: logs in whole seconds may have several rows for one."""
+    """One sample for each time, because logs in whole seconds may have several rows for one. `add`
+    adds their values up."""
     group: list[_Sample] = []
     for sample in (*samples, None):
         if group and (sample is None or sample.at_s - group[0].at_s >= 1e-6):

@@ -1,1 +1,1 @@
-"""Measures what a link does before visits rely on it."""
+"""Measures a link's performance before visits rely on it."""

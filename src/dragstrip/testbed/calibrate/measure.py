@@ -1,4 +1,4 @@
-"""Measures links from outside, by sockets at their ends, before visits rely on them."""
+"""Measures links from outside, by sockets at both ends, before visits rely on them."""
 
 import contextlib
 import sys
@@ -23,7 +23,7 @@ from dragstrip.testbed.workspace import workspace
 
 _SENDER: dict[Side, str] = {"down": "origin", "up": "client"}
 _OVERLOAD = 2.0
-"""A flood is this many times the line's rate."""
+"""Rate of a flood, as a multiple of the line's rate."""
 _DEEPEST_MS = 1500.0
 _FASTEST_MBPS = 200.0
 _SCATTERED = 4000
@@ -32,12 +32,12 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True)
 class Effort:
-    """How long to look."""
+    """Durations and numbers of measurements."""
 
     exchanges: int
     flood_s: float
     stream_s: float | None
-    """None leaves the rate of TCP out."""
+    """Duration of the TCP measurement in s; None leaves it out."""
 
 
 THOROUGH = Effort(exchanges=8, flood_s=1.0, stream_s=1.5)
@@ -77,9 +77,9 @@ def calibrate(
 ) -> Calibration:
     """Measure every network's rate, delay, random loss and droptail depth through a real link.
 
-    What else a network asks for (jitter, bursts, traces, queue management ...) is left out here and
-    said in the readings' notes. A network that fails is measured again, at most twice, for a busy
-    moment of the host is not the link's fault. Raises `TestbedError`.
+    Other settings of a network (jitter, bursts, traces, queue management ...) are not measured, and
+    the readings' notes say so. A network that fails is measured again, at most twice, because a
+    busy moment of the host is not the link's fault. Raises `TestbedError`.
     """
     limits = tolerance or Tolerance()
     began = time.monotonic()
@@ -150,7 +150,7 @@ def _round_trips(bench: _Bench, effort: Effort) -> Iterator[Reading]:
 
 
 def _plain(network: Network) -> Network:
-    """What sockets at the ends can measure of a network."""
+    """The network reduced to the settings that sockets at its ends can measure."""
 
     def only(direction: Direction) -> Direction:
         return Direction(
@@ -260,8 +260,7 @@ def _changed(network: Network, **values: Any) -> Network:
 
 
 def refuse_unless_good(calibration: Calibration) -> None:
-    """Refuses a calibration that is out of tolerance. Raises `TestbedError` naming the first such
-    reading."""
+    """Raise `TestbedError` if a reading is out of tolerance; it names the first such reading."""
     bad = [r for r in calibration.readings if not r.good]
     if bad:
         more = f", and {len(bad) - 1} more" if len(bad) > 1 else ""

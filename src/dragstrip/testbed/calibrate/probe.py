@@ -1,4 +1,5 @@
-"""Both ends of a link in one process with one clock: sends through it and takes the time.
+"""Both ends of a link in one process with one clock: it sends packets through the link and measures
+their times.
 
     python -I probe.py CLIENT_IP ORIGIN_IP
 
@@ -22,7 +23,7 @@ from typing import Any
 _CLONE_NEWNET = 0x40000000
 _SO_TIMESTAMPNS = 35
 _HEADERS = {socket.SOCK_DGRAM: 28, socket.SOCK_STREAM: 52}
-"""Bytes of IPv4's header, and of UDP's or of TCP's with time stamps."""
+"""Bytes of the IPv4 header together with UDP's, or with TCP's including timestamps."""
 _PACKET = 1500
 _KINDS = {"udp": socket.SOCK_DGRAM, "tcp": socket.SOCK_STREAM}
 _SILENCE_S = 2.0
@@ -37,7 +38,7 @@ def main() -> None:
 
 
 def serve(addresses: dict[str, str], *works: Work) -> None:
-    """Answer commands, each with what the function of its name returns."""
+    """Answer commands. A command names a function of `works`, whose result is the answer."""
     print(json.dumps({"ok": True, "ready": "calibrate_probe"}), flush=True)
     known = {work.__name__: work for work in works}
     for line in sys.stdin:
@@ -50,7 +51,7 @@ def serve(addresses: dict[str, str], *works: Work) -> None:
 
 
 def enter(name: str) -> None:
-    """Sockets made from now on belong to that namespace."""
+    """Enter a network namespace, to which sockets made from now on belong."""
     with open(f"/run/netns/{name}") as namespace:
         if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), _CLONE_NEWNET):
             raise OSError(ctypes.get_errno(), f"cannot enter namespace {name!r}")
@@ -81,7 +82,7 @@ def pair(addresses: dict[str, str], kind: int, sender: str) -> tuple[socket.sock
 
 
 def round_trip(addresses: dict[str, str], transport: str, count: int) -> dict[str, Any]:
-    """Least time of `count` exchanges of one byte, and the length of their packets."""
+    """Shortest time of `count` exchanges of one byte, and the length of their packets."""
     kind = _KINDS[transport]
     here, there = pair(addresses, kind, "client")
     with here, there:
@@ -99,9 +100,10 @@ def round_trip(addresses: dict[str, str], transport: str, count: int) -> dict[st
 def flood(
     addresses: dict[str, str], sender: str, mbps: float, seconds: float, line_mbps: float
 ) -> dict[str, Any]:
-    """Full UDP packets at `mbps` into a line of `line_mbps`: its rate, burst and queue.
+    """Send full UDP packets at `mbps` into a line of `line_mbps`; returns its rate, burst and
+    queue.
 
-    Each packet carries the time it was sent at; the kernel stamps it as it arrives.
+    Each packet contains the time at which it was sent, and the kernel timestamps its arrival.
     """
     here, there = pair(addresses, socket.SOCK_DGRAM, sender)
     there.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
@@ -155,9 +157,11 @@ def _send_at(end: socket.socket, mbps: float, seconds: float) -> int:
 
 
 def _burst_ms(arrived: list[int], gap_ns: float) -> float:
-    """How far packets run ahead of a line that sends one every `gap_ns`, as the 99th percentile.
+    """99th percentile of the time by which packets are ahead of a line that sends one every
+    `gap_ns`.
 
-    Token bucket: what has arrived since any earlier packet, less what the line could carry.
+    It is computed as for a token bucket: packets that arrived since any earlier packet, minus those
+    that the line could carry.
     """
     ahead, lead = [], 0.0
     for before, now in pairwise(arrived):
@@ -167,7 +171,7 @@ def _burst_ms(arrived: list[int], gap_ns: float) -> float:
 
 
 def stream(addresses: dict[str, str], sender: str, megabytes: float) -> dict[str, Any]:
-    """One TCP connection's rate in bytes of IP, after its first quarter."""
+    """Rate of one TCP connection in bytes of IP, after its first quarter."""
     here, there = pair(addresses, socket.SOCK_STREAM, sender)
     total = int(megabytes * 1e6)
 
@@ -198,7 +202,7 @@ def stream(addresses: dict[str, str], sender: str, megabytes: float) -> dict[str
 
 
 def scatter(addresses: dict[str, str], sender: str, count: int) -> dict[str, Any]:
-    """How many of `count` small packets come through."""
+    """Send `count` small packets; returns how many arrive."""
     here, there = pair(addresses, socket.SOCK_DGRAM, sender)
     there.setblocking(False)
     received = 0

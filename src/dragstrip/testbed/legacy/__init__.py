@@ -1,1 +1,1 @@
-"""Browsers and servers of other years: their sources, and where they are kept."""
+"""Installs old browsers and servers, and finds installed ones."""

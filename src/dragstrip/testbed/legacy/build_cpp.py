@@ -1,7 +1,7 @@
-"""Our program in C++ beside an unpacked archive, linked with the archive's own libraries.
+"""Builds our C++ program, linked with the libraries of an unpacked archive.
 
-`NAME.libraries` beside `NAME.cpp` lists them, one per line; the folder they are in is `lib`. No
-headers are needed: the sources declare what they use.
+`NAME.libraries` next to `NAME.cpp` lists the libraries, one per line; they are in the folder `lib`.
+No headers are needed: the sources declare what they use.
 """
 
 import shutil

@@ -1,7 +1,7 @@
-"""Our program in Go, built with the modules its go.sum names.
+"""Builds our Go program with the modules in its go.sum.
 
-`go` checks every module against go.sum. They are vendored, so that those to be changed can be: each
-`NAME.toml` beside the sources holds the rules (see `rewrite`) for the vendored module whose path
+`go` checks every module against go.sum. Modules are vendored so that they can be changed: each
+`NAME.toml` next to the sources has the rules (see `rewrite`) for the vendored module whose path
 ends with NAME.
 """
 

@@ -1,4 +1,4 @@
-"""Our program in Java, with the libraries its jars.sha256 lists.
+"""Builds our Java program with the libraries in its jars.sha256.
 
 Maven fetches the versions that pom.xml names, but does not check our hashes. So we check every
 library before anything is compiled or run with it.
@@ -13,12 +13,12 @@ from dragstrip.testbed.legacy.catalogue import Item
 from dragstrip.testbed.legacy.fetch import Progress, run
 
 _RELEASE = "17"
-"""Release of Java. Unix sockets came with 16."""
+"""Release of Java. Unix sockets need at least 16."""
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:copy-dependencies"
 
 
 def build_maven(item: Item, scratch: Path, target: Path, progress: Progress) -> None:
-    """Compile `item` into `target`, beside its libraries. Raises `TestbedError`."""
+    """Compile `item` into `target`, together with its libraries. Raises `TestbedError`."""
     sources = scratch / "sources"
     shutil.copytree(item.sources, sources)
     target.mkdir()
@@ -36,7 +36,7 @@ def build_maven(item: Item, scratch: Path, target: Path, progress: Progress) -> 
 
 
 def known_jars(listed: Path) -> dict[str, str]:
-    """SHA-256 by name, from a file as `sha256sum` writes it."""
+    """SHA-256 by file name, from a file in the format of `sha256sum`."""
     pairs = (line.split() for line in listed.read_text().splitlines())
     return {name: digest for digest, name in pairs}
 

@@ -1,4 +1,4 @@
-"""Our program in JavaScript, with the packages its package-lock.json names.
+"""Builds our JavaScript program with the packages in its package-lock.json.
 
 `npm ci` checks every package against the lock file and takes no other version.
 """
@@ -11,7 +11,7 @@ from dragstrip.testbed.legacy.fetch import Progress, run
 
 
 def build_npm(item: Item, scratch: Path, target: Path, progress: Progress) -> None:
-    """Make `item` in `target`. Raises `TestbedError` with npm's last words."""
+    """Build `item` in `target`. Raises `TestbedError` with the last lines of npm's output."""
     shutil.copytree(item.sources, target, ignore=shutil.ignore_patterns("node_modules"))
     run(
         ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"],

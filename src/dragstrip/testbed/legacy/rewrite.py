@@ -1,6 +1,6 @@
-"""Changes to third-party sources, as rules that refuse what they do not expect.
+"""Changes third-party sources by rules that refuse unexpected files.
 
-A rules file is TOML, any number of
+A rules file is TOML with any number of
 
     [[rule]]
     why = "one sentence"

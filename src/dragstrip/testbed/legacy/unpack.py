@@ -1,4 +1,4 @@
-"""Members of an archive, a tar or a zip, into a folder."""
+"""Unpacks members of a tar or zip archive into a folder."""
 
 import shutil
 import tarfile

@@ -10,30 +10,32 @@ from dragstrip.testbed.net.namespaces import Namespaces
 from dragstrip.testbed.net.wires import route
 
 _FAST_OPEN, _STOCK = 3, 1
-"""net.ipv4.tcp_fastopen: of clients and servers, and Linux's own default (clients alone)."""
+"""Values of net.ipv4.tcp_fastopen: for clients and servers, and Linux's default (only clients)."""
 _ECN, _PASSIVE = 1, 2
-"""net.ipv4.tcp_ecn: asked for and given, and Linux's own default (given if asked for)."""
+"""Values of net.ipv4.tcp_ecn: request and accept ECN, and Linux's default (only accept it)."""
 _STATE, _SYN_RECV = 3, "03"
-"""Field of a line in /proc/net/tcp, and the state to look for."""
+"""Number of the state's field in a line of /proc/net/tcp, and the state SYN_RECV."""
 _BUFFERS = ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
 
 
 class Kernel:
-    """Holds both ends to a stack. Made with the namespaces; remembers the values it set."""
+    """Sets both ends of the link to a stack. It is made with the namespaces, and remembers the
+    values it set."""
 
     def __init__(self, spaces: Namespaces, at_origin: int) -> None:
         self._spaces = spaces
         self._connections = Path(f"/proc/{at_origin}/net/tcp")
-        """Connections of the origin's namespace, in which this process is."""
+        """List of the TCP connections in the origin's namespace, which is also that of this
+        process."""
         self._own_buffers: dict[str, str] = {}
         self._set: dict[str, object] = {}
 
     def tune(self, stack: Stack) -> None:
-        """Hold connections opened from now on to the stack. Raises `TestbedError`.
+        """Apply the stack to connections opened from now on. Raises `TestbedError`.
 
-        The sender's window is an attribute of the origin's route, the receiver's of the client's;
-        socket buffers, slow start after idleness and ECN belong to a namespace. Every part costs a
-        process, so only what differs from the stack before is set.
+        The sender's window is an attribute of the origin's route, the receiver's of the client's.
+        Socket buffers, slow start after idleness and ECN belong to a namespace. Each setting costs
+        a process, so only those that differ from the previous stack are set.
         """
         sends = stack.congestion, stack.initial_window_packets
         receives = stack.receive_window_packets
@@ -54,10 +56,10 @@ class Kernel:
         self._set = {"sends": sends, "receives": receives, "shared": shared}
 
     def drop_half_open(self) -> None:
-        """Forget the connections that a client began and left. Raises `TestbedError`.
+        """Drop connections that a client began and left half open. Raises `TestbedError`.
 
-        Where a SYN/ACK was lost, the kernel would send it again in the next visit. Looking is a
-        read; dropping takes four programs.
+        If a SYN/ACK was lost, the kernel would send it again in the next visit. Looking for such
+        connections only reads a file; dropping them takes four programs.
         """
         _, *connections = self._connections.read_text().splitlines()
         if not any(line.split()[_STATE] == _SYN_RECV for line in connections):
@@ -69,7 +71,7 @@ class Kernel:
         return part not in self._set or self._set[part] != wish
 
     def _sizes(self, name: str, largest: int | None) -> str:
-        """Least, initial and largest size; only the largest is the stack's to choose."""
+        """Smallest, initial and largest size. The stack chooses only the largest."""
         if name not in self._own_buffers:
             self._own_buffers[name] = self._spaces.run("origin", "sysctl", "-n", name).strip()
         least, initial, own = self._own_buffers[name].split()
@@ -78,8 +80,8 @@ class Kernel:
 
 @contextlib.contextmanager
 def forgotten_mtu(spaces: Namespaces, network: Network) -> Iterator[None]:
-    """At the end both ends forget what the network told them of its MTU. The kernel keeps it for
-    ten minutes, for every later connection between the two, over whatever link."""
+    """Make both ends forget, at the end, what the network told them of its MTU. A kernel keeps it
+    for ten minutes, for every later connection between the two, over whatever link."""
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""Which address of the origin each host has."""
+"""Assigns an address of the origin to each host."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import IPv4Address
@@ -11,12 +11,12 @@ _FIRST_HOST = IPv4Address("10.64.1.1")
 
 
 class Layout(Struct, frozen=True):
-    """A testbed's addresses while it serves a page."""
+    """The addresses of a testbed while it serves a page."""
 
     addresses: Mapping[str, str]
-    """The address of each host, including those of pages that are served in turn."""
+    """Address of each host, including hosts of pages that are served later."""
     certificates: Mapping[str, tuple[str, ...]] = {}
-    """The hosts that each host's certificate covers; hosts that are not here have their own
+    """The hosts that each host's certificate covers. Hosts that are missing here have their own
     certificates."""
 
 
@@ -26,8 +26,8 @@ def one_each(hosts: Iterable[str]) -> Layout:
 
 
 def layouts(pages: Iterable[Sequence[PageServer]]) -> list[Layout]:
-    """One layout per page. Pages have the same addresses as far as possible, because a browser that
-    is open knows only those it began with."""
+    """One layout per page. Pages share addresses as far as possible, because an open browser only
+    knows the addresses it was started with."""
     made: list[dict[str, str]] = []
     found: list[tuple[Sequence[PageServer], dict[str, str]]] = []
     for servers in pages:
@@ -41,7 +41,8 @@ def layouts(pages: Iterable[Sequence[PageServer]]) -> list[Layout]:
 
 
 def _fits(servers: Sequence[PageServer], addresses: Mapping[str, str]) -> bool:
-    """Whether hosts that already have an address share it with the same hosts of the page."""
+    """Whether the addresses that hosts already have fit the page: hosts of one server share one,
+    and hosts of different servers do not."""
     known = [{addresses[h] for h in server.hosts if h in addresses} for server in servers]
     taken = [ip for of in known for ip in of]
     return all(len(of) <= 1 for of in known) and len(set(taken)) == len(taken)

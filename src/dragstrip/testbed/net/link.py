@@ -1,4 +1,4 @@
-"""The emulated link as a running process. The protocol is docs/reference/processes.md."""
+"""The emulated link as a running process. docs/reference/processes.md describes its protocol."""
 
 import contextlib
 import os
@@ -18,20 +18,21 @@ from dragstrip.testbed.process import JsonProcess, json_process
 from dragstrip.testbed.programs import program
 
 EXACT_TIMERS = "DRAGSTRIP_EXACT_TIMERS"
-"""Set where timers fire when they are due, as in a guest in virtual time."""
+"""Environment variable that is set if timers fire exactly when due, as in a guest in virtual
+time."""
 
 
 class Link:
-    """Made by `emulated_link`."""
+    """The running link, which `emulated_link` starts."""
 
     def __init__(self, process: JsonProcess, addresses: Mapping[str, str]) -> None:
         self._process = process
         self.addresses = addresses
-        """Where the hosts that a network may name answer."""
+        """Addresses of the hosts that a network may name."""
         self.realtime: bool = bool(process.greeting.get("realtime", False))
 
     def configure(self, network: Network, seed: int, record: Path | None = None) -> None:
-        """Become `network` with this random stream; forgets packets and counters.
+        """Emulate `network` with random numbers from `seed`. Packets and counters are reset.
 
         The fate of every packet is written to `record` (``.csv`` or ``.pcapng``), which is complete
         after the next `configure` or `passthrough`. Raises `TestbedError`.
@@ -47,16 +48,16 @@ class Link:
         )
 
     def passthrough(self) -> None:
-        """Forward at once, between visits."""
+        """Forward packets at once, without emulation, between visits."""
         self._process.ask("passthrough", dict[str, Any])
 
     def report(self) -> LinkReport:
-        """Counters since `configure` or `passthrough`."""
+        """Counters since the last `configure` or `passthrough`."""
         return self._process.ask("stats", LinkReport)
 
 
 def _wired(direction: Direction, addresses: Mapping[str, str]) -> dict[str, Any]:
-    """The direction as the link takes it: hosts by address."""
+    """The direction in the link's format, with addresses instead of host names."""
     fields: dict[str, Any] = msgspec.to_builtins(direction)
     try:
         fields["hosts"] = [
@@ -74,8 +75,8 @@ def emulated_link(
 ) -> Iterator[Link]:
     """Run the link between the `client` and `origin` interfaces of the link namespace.
 
-    What it says on stderr goes to the file `errors`. `addresses` are those of the hosts a network
-    may name. Where the environment has `EXACT_TIMERS`, the link trusts timers to fire in time.
+    Its stderr goes to the file `errors`. `addresses` are those of the hosts that a network may
+    name. If the environment has `EXACT_TIMERS`, the link relies on timers to fire in time.
     """
     argv = [program("dragstrip-link"), "--client", "client", "--origin", "origin"]
     if os.environ.get(EXACT_TIMERS):

@@ -1,10 +1,10 @@
 """Namespaces that vanish with their owner.
 
 A keeper process holds a private mount and PID namespace. The network namespaces `client`, `link`
-and `origin` are named inside that mount namespace only, so any number of testbeds use the same
-names and addresses without meeting. The keeper waits for its stdin to end. When the owner dies,
+and `origin` are named inside that mount namespace only, so any number of testbeds can use the same
+names and addresses without conflict. The keeper waits for its stdin to end. When the owner dies,
 even by kill -9, the keeper (PID 1 of its namespace) ends and the kernel kills every process of the
-testbed. The namespaces and interfaces go with the last of them.
+testbed. The namespaces and interfaces vanish with the last process.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ cat
 
 @dataclass(frozen=True)
 class Namespaces:
-    """Handle to a running keeper. `command` prefixes a program so that it runs inside."""
+    """Handle of a running keeper. `command` makes a command line that runs a program inside."""
 
     keeper_pid: int
     rootless: bool
@@ -47,7 +47,8 @@ class Namespaces:
         return [*self.enter("--mount"), "ip", "netns", "exec", where, *argv]
 
     def configure(self, where: NamespaceName, lines: Sequence[str]) -> None:
-        """Run `ip -batch` lines in a namespace. Raises `TestbedError` naming the line."""
+        """Run `ip -batch` lines in a namespace. Raises `TestbedError`, which names the failed
+        line."""
         done = subprocess.run(
             [*self.enter("--mount"), "ip", "-n", where, "-batch", "-"],
             input="\n".join(lines) + "\n",
@@ -66,22 +67,22 @@ class Namespaces:
         return done.stdout
 
     def path(self, where: NamespaceName) -> str:
-        """A network namespace as a file the owner can open."""
+        """Path of a network namespace, as a file that the owner can open."""
         return f"/proc/{self.keeper_pid}/root/run/netns/{where}"
 
     def enter(self, *more: str) -> list[str]:
-        """The command `nsenter` into the testbed's user and PID namespace, and into those that
-        `more` names."""
+        """The `nsenter` command for the testbed's user and PID namespace, and for the namespaces in
+        `more`."""
         user = ["--user", "--preserve-credentials"] if self.rootless else []
         return ["nsenter", "--target", str(self.keeper_pid), *user, "--pid", *more, "--"]
 
 
 @contextlib.contextmanager
 def namespaces() -> Iterator[Namespaces]:
-    """Create the three namespaces; they and every process inside end with the block.
+    """Create the three namespaces. They, and every process inside, end with the context.
 
-    As an ordinary user this works through a user namespace. Raises `TestbedError` where namespaces
-    are not available.
+    For an ordinary user it uses a user namespace. Raises `TestbedError` if namespaces are not
+    available.
     """
     for program in ("unshare", "nsenter", "ip"):
         if not shutil.which(program):
@@ -112,5 +113,5 @@ def namespaces() -> Iterator[Namespaces]:
 
 
 def only_child(pid: int) -> int:
-    """The one child of a process that has just one."""
+    """Process id of the only child of a process."""
     return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])

@@ -1,6 +1,6 @@
-"""Why a machine refuses namespaces, and what to do about it.
+"""Explains why a machine refuses namespaces, and what to do about it.
 
-Read from /proc, so a refusal that is known beforehand needs no attempt.
+It reads /proc, so known reasons are found without trying.
 """
 
 import os
@@ -12,9 +12,10 @@ _VIRTUAL = "or race in virtual time (--virtual), which needs no privilege"
 
 
 def refusal(root: Path = Path("/"), *, uid: int | None = None) -> str:
-    """The first known reason why namespaces cannot be created here, with its cure; or nothing.
+    """The first known reason why namespaces cannot be created here, with its cure; empty if there
+    is none.
 
-    `root` holds `proc`; `uid` is the caller's by default.
+    `root` is the folder that has `proc`; `uid` is by default the caller's.
     """
     user = os.geteuid() if uid is None else uid
     if _told(root, "proc/version").lower().count("microsoft") and not _is_wsl2(root):
@@ -25,14 +26,14 @@ def refusal(root: Path = Path("/"), *, uid: int | None = None) -> str:
 
 
 def wsl(root: Path = Path("/")) -> str:
-    """`WSL 1`, `WSL 2`, or nothing on an ordinary Linux."""
+    """`WSL 1`, `WSL 2`, or an empty string on ordinary Linux."""
     if "microsoft" not in _told(root, "proc/version").lower():
         return ""
     return "WSL 2" if _is_wsl2(root) else "WSL 1"
 
 
 def container(root: Path = Path("/")) -> str:
-    """What kind of container this is, like `docker`; or nothing."""
+    """The kind of container, such as `docker`; empty outside of containers."""
     if (root / ".dockerenv").exists():
         return "docker"
     if (root / "run/.containerenv").exists():
@@ -99,13 +100,13 @@ def _is_wsl2(root: Path) -> bool:
 
 
 def _chrooted(root: Path) -> bool:
-    """A process whose root is no mount point has changed its root."""
+    """Whether the process was chrooted: then its root is not a mount point."""
     mounts = _told(root, "proc/self/mountinfo").splitlines()
     return bool(mounts) and not any(line.split()[4] == "/" for line in mounts)
 
 
 def _masked(root: Path) -> bool:
-    """Whether a mount hides files of /proc: container engines do that, other systems do not."""
+    """Whether a mount hides files of /proc, as only container engines do."""
     places = {line.split()[4] for line in _told(root, "proc/self/mountinfo").splitlines()}
     return bool(places & {"/proc/acpi", "/proc/kcore", "/proc/keys"})
 

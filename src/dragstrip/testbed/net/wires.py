@@ -13,15 +13,15 @@ CLIENT_IP = "10.64.0.1"
 GATEWAY_IP = "10.64.0.2"
 _MAC: dict[NamespaceName, str] = {"client": "02:00:00:00:00:01", "origin": "02:00:00:00:00:02"}
 OFFLOADS_OFF = ("tx", "off", "tso", "off", "gso", "off", "gro", "off")
-"""Arguments of `ethtool -K`. Otherwise the kernel hands the link super-packets of up to 64 kB and
-unfinished checksums."""
+"""Arguments of `ethtool -K` that turn offloads off. With offloads, the kernel would hand the link
+super-packets of up to 64 kB with unfinished checksums."""
 NO_TCP_MEMORY = "net.ipv4.tcp_no_metrics_save=1"
-"""A setting that keeps a visit from learning from earlier ones."""
+"""A setting that prevents a visit's TCP from learning from earlier visits."""
 _SYSCTLS = (NO_TCP_MEMORY, "net.ipv6.conf.all.disable_ipv6=1")
 
 
 def wire_up(spaces: Namespaces, addresses: Iterable[str]) -> None:
-    """Join client and origin to the link's namespace and give the origin its addresses.
+    """Connect client and origin to the link's namespace, and assign the origin its addresses.
 
     Raises `TestbedError`.
     """

@@ -1,7 +1,7 @@
-"""The far end of the link: our origin, and the other servers that the stacks ask for.
+"""The far end of the link: our origin, and the other servers that the stacks name.
 
-How each kind of server runs says a file beside this one; which servers there are,
-`dragstrip.model.servers`.
+Each kind of server has a module in this folder that runs it. `dragstrip.model.servers` lists the
+servers.
 """
 
 import contextlib
@@ -31,7 +31,8 @@ _PLAIN = "plain.sock"
 
 
 class Servers:
-    """Made by `servers`. The stack says who answers; others start when first asked for."""
+    """Runs the servers of a testbed. The stack names the server that answers. Servers other than
+    the origin start when they are first needed."""
 
     def __init__(self, behind: Origin, spaces: Namespaces, folder: Path, layout: Layout) -> None:
         self._origin = behind
@@ -40,7 +41,7 @@ class Servers:
         self._layout = layout
         self._started: dict[str, RunningProgram] = {}
         self._other: RunningProgram | None = None
-        """Who answers, if it is not the origin."""
+        """The server that answers if it is not the origin; otherwise None."""
         self._serving: tuple[Page, bool] | None = None
         self.ca: Path | None = behind.ca
         self.pid = behind.pid
@@ -51,8 +52,8 @@ class Servers:
         return self._origin.authority
 
     def serve(self, page: Page, *, think: bool = False, layout: Layout | None = None) -> None:
-        """Serve a page. Other servers know only the addresses and certificates that they were
-        started with."""
+        """Serve a page. Other servers than the origin know only the addresses and certificates with
+        which they were started."""
         self._origin.serve(page, think=think, layout=layout)
         if layout and layout != self._layout:
             self._layout = layout
@@ -88,11 +89,11 @@ class Servers:
         return self._started[server.name]
 
     def qlog(self, folder: Path | None) -> None:
-        """Write qlogs into this folder; only our own origin does."""
+        """Write qlogs into this folder; None ends that. Only our own origin can."""
         self._origin.qlog(folder)
 
     def look(self) -> None:
-        """Take note of what ends with the connections, while they are open."""
+        """Record the state of open connections, because it is lost when they close."""
         if self._other:
             self._other.look()
 
@@ -109,7 +110,7 @@ class Servers:
         return self._other.log(told) if self._other else told
 
     def stop(self) -> None:
-        """All but the origin."""
+        """Stop all servers except the origin."""
         for name, other in self._started.items():
             other.stop()
             shutil.rmtree(self._folder / name, ignore_errors=True)
@@ -119,7 +120,7 @@ class Servers:
 
 @contextlib.contextmanager
 def servers(spaces: Namespaces, folder: Path, layout: Layout) -> Iterator[Servers]:
-    """Run the origin, and the other servers that the stacks need, at these addresses."""
+    """Run the origin, and other servers when the stacks need them, at these addresses."""
     with origin(spaces, folder, folder / _PLAIN, layout) as behind:
         made = Servers(behind, spaces, folder, layout)
         try:

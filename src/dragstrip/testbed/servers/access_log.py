@@ -1,4 +1,4 @@
-"""Another server's access log as evidence, without guessing what it does not say."""
+"""Reads another server's access log as evidence. Facts that it does not contain stay unknown."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -14,17 +14,17 @@ from dragstrip.model.visit import Connection, Served
 from dragstrip.testbed.errors import TestbedError
 
 _TOO_COARSE_MS = 1.0
-"""A log with coarser times does not show when a request began."""
+"""A log with a coarser resolution does not show when a request began."""
 
 
 class AccessLine(Struct, frozen=True, kw_only=True):
-    """A request that ended."""
+    """A line of the log: a request that has ended."""
 
     began_us: int
-    """Start of the request since the Unix epoch; so is `ended_us`."""
+    """Start of the request in us of the Unix epoch, as for `ended_us`."""
     ended_us: int
     port: int
-    """The client's."""
+    """The client's port."""
     protocol: Protocol
     method: str
     host: str
@@ -40,11 +40,12 @@ class AccessLine(Struct, frozen=True, kw_only=True):
 
 
 def read_lines(file: Path, form: AccessLog, behind: Sequence[Served] = ()) -> list[AccessLine]:
-    """All lines by the time at which they began, and empties the log. Raises `TestbedError` naming
-    line and field that are wrong.
+    """Read all lines, sorted by start, and empty the log. Raises `TestbedError`, which names the
+    wrong line and field.
 
-    Servers append, so between requests a cut loses nothing. A log that tells time too coarsely is
-    believed in how long a request took; it began when the origin `behind` was asked for it.
+    Servers append to the log, so emptying it between requests loses nothing. If its times are too
+    coarse, only the durations of requests are used. Their starts are then those at the origin,
+    whose log is `behind`.
     """
     if not file.exists():
         return []
@@ -62,7 +63,7 @@ def read_lines(file: Path, form: AccessLog, behind: Sequence[Served] = ()) -> li
 
 
 def _begun(line: AccessLine, began_us: int | None) -> AccessLine:
-    """The line moved to where it began; what the origin was not asked for stays where it is."""
+    """The line moved to this start; unchanged if the origin did not get the request."""
     if began_us is None:
         return line
     ended_us = began_us + line.ended_us - line.began_us
@@ -121,7 +122,7 @@ def _line(text: bytes, form: AccessLog, where: str) -> AccessLine:
 
 
 def _seconds(value: Any) -> float:
-    """A number, or a moment in words (ISO 8601). Raises `ValueError`."""
+    """A number, or a date and time in ISO 8601 as a number of seconds. Raises `ValueError`."""
     if isinstance(value, str) and "T" in value:
         return datetime.fromisoformat(value).timestamp()
     return float(value)
@@ -135,11 +136,11 @@ def _said(said: Mapping[str, Any], form: AccessLog) -> bool:
 
 
 def requests(lines: Sequence[AccessLine], behind: Sequence[Served]) -> tuple[Served, ...]:
-    """Each line as the origin would have logged it.
+    """Each line in the form of the origin's log.
 
     The origin's log of the same requests, `behind`, says how the recording answered and with which
-    body, because that depends on method and URL alone. The server's log says what the server
-    answered by itself, from files or its cache.
+    body: both depend only on method and URL. The server's own log shows requests that it answered
+    by itself, from files or its cache.
     """
     origins = {(s.method, s.url): s for s in behind}
 
@@ -175,7 +176,7 @@ def _own(line: AccessLine) -> Literal["preflight", "own"]:
 def connections(lines: Sequence[AccessLine]) -> tuple[Connection, ...]:
     """Connections that carried a request, by the client's port, which also serves as their id.
 
-    Each begins with its first request, as far as the log knows.
+    Their start is that of the first request, because the log has no earlier time.
     """
     first: dict[tuple[int, Protocol], AccessLine] = {}
     for line in lines:

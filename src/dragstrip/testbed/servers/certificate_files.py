@@ -1,24 +1,24 @@
-"""The certificates of a server that is not ours, as files."""
+"""Writes certificates to files, for servers other than our own."""
 
 from collections.abc import Mapping
 
 from dragstrip.testbed.servers.site import ServerSite
 
 Paths = Mapping[str, Mapping[str, str]]
-"""The paths of `certificate` (with its intermediate), `key` and `both` by host; under no name those
-of one certificate for all hosts."""
+"""Paths of `certificate` (with its intermediate), `key` and `both`, by host. The empty name stands
+for one certificate for all hosts."""
 
 
 class CertificateFiles:
-    """The certificates' files in the folder of `site`, which exists when they are asked for."""
+    """Certificate files in the folder of `site`. The folder must exist when they are requested."""
 
     def __init__(self, site: ServerSite) -> None:
         self._site = site
         self._written: dict[int | None, Paths] = {}
 
     def of_size(self, least_bytes: int | None) -> Paths:
-        """Chains with the size of `Stack.certificate_bytes`; the same files for the same size.
-        Hosts that share a certificate share its files."""
+        """Chains of the size `Stack.certificate_bytes`. Equal sizes give the same files, and hosts
+        that share a certificate share its files."""
         if least_bytes not in self._written:
             self._written[least_bytes] = self._write(least_bytes)
         return self._written[least_bytes]

@@ -1,9 +1,9 @@
-"""Servers with SPDY/3.1, HTTP/2 and HTTP/1.1 over TLS 1.2 before the origin's content path, by
-codecs that are not ours: node-spdy's (legacy/spdy-origin) and Netty's (legacy/netty-origin).
+"""Servers for SPDY/3.1, HTTP/2 and HTTP/1.1 over TLS 1.2, based on other projects' codecs:
+node-spdy (legacy/spdy-origin) and Netty (legacy/netty-origin).
 
 They speak TLS and HTTP with certificates of the throw-away CA and ask the origin over a Unix socket
-for every answer. Each has its own addresses, so that a browser with only a hosts file can be led to
-any of them.
+for every answer. Each has its own addresses, so that a browser can be directed to it by a hosts
+file alone.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ from dragstrip.testbed.servers.site import ServerSite, addresses_of
 from dragstrip.testbed.servers.template import arguments
 
 _WARM_UP_STEP = 500
-"""Requests of one command, far below what it may take."""
+"""Requests per command, far fewer than one command may make."""
 
 
 class _Connections(Struct, frozen=True, kw_only=True):
@@ -35,7 +35,8 @@ class _Connections(Struct, frozen=True, kw_only=True):
 
 
 class Codec:
-    """Starts at once and stays: a process that is fresh for each visit would be a cold one."""
+    """A server that starts at once and keeps running, because a fresh process for each visit would
+    be cold."""
 
     def __init__(self, server: Server, site: ServerSite) -> None:
         """Prepares the server. Raises `TestbedError` if it is not installed."""
@@ -102,8 +103,8 @@ class Codec:
         return self._process.ask("connections", _Connections).connections
 
     def log(self, behind: OriginLog) -> OriginLog:
-        """The server's log, in which the origin's log of the same requests, `behind`, says how the
-        recording answered and with which body: that depends on method and URL alone."""
+        """The server's log. The origin's log of the same requests, `behind`, says how the recording
+        answered and with which body: both depend only on method and URL."""
         told = self._process.ask("log", OriginLog)
         origins = {(s.method, s.url): s for s in behind.requests}
 

@@ -1,10 +1,11 @@
-"""Listen on addresses whose port another server has on the wildcard, then become a program.
+"""Listens on single addresses although another server listens on the same port of all addresses,
+then executes a program.
 
     python inherit.py PORT ADDRESS... -- PROGRAM ARGUMENT...
 
 The program inherits one listening socket per address, from descriptor 3 on. The kernel prefers the
-more specific address if both servers bind with SO_REUSEPORT (socket(7)), which some programs have
-no option for. This script imports nothing of dragstrip, so it starts fast.
+more specific address if both servers bind with SO_REUSEPORT (socket(7)). Some programs have no
+option for that. This script imports nothing of dragstrip, so it starts fast.
 """
 
 import fcntl

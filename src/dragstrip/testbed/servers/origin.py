@@ -1,4 +1,4 @@
-"""The origin as a running process. The protocol is docs/reference/processes.md."""
+"""The origin as a running process. docs/reference/processes.md describes its protocol."""
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ class OriginLog(Struct, frozen=True, kw_only=True):
     connections: tuple[Connection, ...]
     sockets: tuple[ServedSocket, ...] = ()
     cpu_s: float | None
-    """CPU time of the origin since it started; None if another server stands before it."""
+    """CPU seconds of the origin since it started; None if another server is in front of it."""
     congestion: tuple[str, ...] = ()
     """Congestion control of TCP connections as the kernel reports it, for servers that report no
     transport state."""
@@ -42,28 +42,28 @@ class _Connections(Struct, frozen=True, kw_only=True):
 
 
 class Certificates(Struct, frozen=True, kw_only=True):
-    """What another server needs to speak for the origin's hosts, in PEM."""
+    """Certificates with which another server can serve the origin's hosts, in PEM."""
 
     key: str
     """The private key of all leaves."""
     chains: dict[str, str]
     """Leaf and intermediate by host."""
     shared: str
-    """Leaf and intermediate of all these hosts."""
+    """Leaf and intermediate of one certificate for all hosts."""
 
 
 class RunningServer(Protocol):
-    """What answers at the far end of the link: an `Origin`, or servers that are not ours."""
+    """The server at the far end of the link: an `Origin`, or another server."""
 
     ca: Path | None
-    """Certificate of a further authority to trust, PEM."""
+    """Certificate (PEM) of an additional authority to trust."""
 
     @property
     def authority(self) -> str:
         """Issuer of its certificates, known once it serves a page; empty if unknown."""
 
     def serve(self, page: Page, *, think: bool = False, layout: Layout | None = None) -> None:
-        """Serve a page; `layout` None keeps the addresses as they are."""
+        """Serve a page. `layout` None keeps the addresses."""
 
     def tune(self, stack: Stack, rtt_ms: float = 0.0) -> None: ...
     def qlog(self, folder: Path | None) -> None: ...
@@ -73,7 +73,7 @@ class RunningServer(Protocol):
 
 
 class Origin:
-    """Made by `origin`."""
+    """The running origin, which `origin` starts."""
 
     def __init__(self, process: JsonProcess, folder: Path, layout: Layout) -> None:
         self._process = process
@@ -82,17 +82,17 @@ class Origin:
         self._page: Page | None = None
         self._think = False
         self._shown: Path | None = None
-        """The page file that it answers from."""
+        """The page file from which it answers."""
         self._hints: dict[EarlyHints, Mapping[str, tuple[str, ...]]] = {}
-        """Hints of the page, as far as they were asked for: finding them takes time."""
+        """Hints of the page that were requested so far, because finding them takes time."""
         self.ca: Path | None = folder / _CA
         """Certificate of the throw-away CA, PEM."""
         self.authority = ""
         self.pid = only_child(process.pid)
-        """Process id of the program itself, whose parent entered the namespace."""
+        """Process id of the program itself. Its parent entered the namespace."""
 
     def serve(self, page: Page, *, think: bool = False, layout: Layout | None = None) -> None:
-        """Replay this page from now on; with `think` as slowly as the recorded servers."""
+        """Replay this page from now on; `think` adds the recorded servers' think times."""
         self._page, self._think, self._layout = page, think, layout or self._layout
         self._hints = {}
         self._show(page)
@@ -100,7 +100,8 @@ class Origin:
     def code(self, compress: str) -> None:
         """Answer with bodies in this content coding from now on, see `Stack.compress`.
 
-        Coding costs no visit any time: the bodies are ready before. Raises `PageError`.
+        Coding takes no time during a visit, because the bodies are encoded before. Raises
+        `PageError`.
         """
         if self._page and self._shown:
             shown = coded(self._page, compress, self._folder)
@@ -118,9 +119,9 @@ class Origin:
         self._shown = page.path
 
     def tune(self, stack: Stack, rtt_ms: float = 0.0) -> None:
-        """Hold connections accepted from now on to the stack's transport tuning.
+        """Apply the stack's transport settings to connections accepted from now on.
 
-        `rtt_ms` is the network's round trip, which a stack may hold responses for.
+        `rtt_ms` is the network's round trip, for which a stack may hold responses.
         """
         both = {"congestion": stack.congestion, "pacing": stack.pacing}
         self._process.ask(
@@ -166,29 +167,31 @@ class Origin:
         return self._hints[named]
 
     def _h1_only(self, stack: Stack) -> list[str]:
-        """Hosts for which only HTTP/1.1 may be offered. A browser that is held to one protocol
-        needs no such help."""
+        """Hosts that may offer only HTTP/1.1. Empty if the browser is restricted to one protocol
+        anyway."""
         if stack.discovery != "as-recorded" or self._page is None:
             return []
         spoken = self._page.spoken
         return [h for h in self._layout.addresses if stack.protocols(h, spoken) == {"h1"}]
 
     def qlog(self, folder: Path | None) -> None:
-        """QUIC connections accepted from now on write ``ID.sqlog`` into `folder`; None ends that.
+        """Write ``ID.sqlog`` into `folder` for QUIC connections accepted from now on; None ends
+        that.
 
-        ID is that of `Connection`, times are ms after its `t_us`.
+        ID is that of `Connection`. Times are ms after its `t_us`.
         """
         self._process.ask("qlog", dict[str, Any], folder=None if folder is None else str(folder))
 
     def close(self) -> None:
-        """Close every connection and forget it; tickets are kept."""
+        """Close every connection and forget it. Session tickets stay valid."""
         self._process.ask("close", dict[str, Any])
 
     def certificates(
         self, hosts: Sequence[str], least_bytes: int | None = None
     ) -> dict[str, dict[str, str]]:
-        """PEM of each host's `certificate` (leaf, intermediate) and `key`, like the origin's own;
-        by no name one for all hosts. Their size is that of `Stack.certificate_bytes`."""
+        """PEM of each host's `certificate` (leaf, intermediate) and `key`, like the origin's own.
+        The empty name has one certificate for all hosts. Their size is that of
+        `Stack.certificate_bytes`."""
         made = self.chains(hosts, least_bytes)
         chains = {**made.chains, "": made.shared}
         return {h: {"certificate": chain, "key": made.key} for h, chain in chains.items()}
@@ -200,11 +203,11 @@ class Origin:
         )
 
     def connections(self) -> tuple[Connection, ...]:
-        """Connections that belong to the next `log`, in their present state."""
+        """Connections that the next `log` will contain, in their current state."""
         return self._process.ask("connections", _Connections).connections
 
     def log(self) -> OriginLog:
-        """What was asked for and connected since the last call."""
+        """Requests and connections since the last call."""
         return self._process.ask("log", OriginLog)
 
 
@@ -217,7 +220,7 @@ def origin(
 ) -> Iterator[Origin]:
     """Run the origin in its namespace, on ports 443 and 80 (http) of every address there.
 
-    With `plain`, a path, also on a Unix socket there, without TLS.
+    With `plain`, it also listens on a Unix socket at this path, without TLS.
     """
     argv = [program("dragstrip-origin"), "--ca-out", str(workspace / _CA)]
     argv += ["--http", "80", *(["--plain", str(plain)] if plain else [])]

@@ -1,4 +1,4 @@
-"""Installed servers: where each lies in the cache folder, and what it was made of.
+"""Installed servers: their folders in the cache, and the packages they were made from.
 
 `dragstrip.testbed.servers.sources` puts them there. Nothing is installed on the machine.
 """
@@ -19,26 +19,27 @@ LIST = "packages.json"
 
 
 class UnpackedPackage(Struct, frozen=True, kw_only=True):
-    """A package as it was unpacked."""
+    """A package that was unpacked."""
 
     name: str
     version: str
     sha256: str
-    """Hex digits; or the digest that its registry states instead, with its kind: ``sha512-``,
-    ``h1:``."""
+    """Hex digits of its SHA-256; or the digest that its registry gives instead, with its kind:
+    ``sha512-``, ``h1:``."""
     bytes: int
     archive: str = ""
     """The archive it came from, with the archive's date."""
 
 
 def home_of(server: Server) -> Path:
-    """Where it lies once installed. Another release is another folder."""
+    """The server's folder once it is installed. Another release has another folder."""
     release = f"-{server.pinned.version}-{server.pinned.digest}" if server.pinned else ""
     return cache_folder("servers") / f"{server.base or server.name}{release}"
 
 
 def unpacked(server: Server) -> tuple[UnpackedPackage, ...]:
-    """What its folder was made of, the server's own package first; empty if not installed."""
+    """The packages that the server was made from, its own package first; empty if it is not
+    installed."""
     file = home_of(server) / LIST
     return (
         msgspec.json.decode(file.read_bytes(), type=tuple[UnpackedPackage, ...])
@@ -48,7 +49,7 @@ def unpacked(server: Server) -> tuple[UnpackedPackage, ...]:
 
 
 def version_of(server: Server) -> str:
-    """Version of an installed server that is not ours, with its archive's date; empty for ours."""
+    """Version and archive date of an installed server; empty for our own servers."""
     if packages := unpacked(server):
         first = packages[0]
         return f"{first.name} {first.version}" + (f" ({first.archive})" if first.archive else "")
@@ -63,7 +64,7 @@ def version_of(server: Server) -> str:
 
 
 def installed(server: Server) -> Path:
-    """The server's folder. Raises `TestbedError` with what to do."""
+    """The server's folder. Raises `TestbedError`, which says how to install it."""
     if not unpacked(server):
         name = server.base or server.name
         raise TestbedError(f"{name} is not installed: run `dragstrip servers install {name}`")
@@ -71,7 +72,8 @@ def installed(server: Server) -> Path:
 
 
 def loader(home: Path) -> list[str]:
-    """Prefix of a program of the folder: the dynamic loader and libraries that came with it."""
+    """Prefix of a command that runs a program of the folder with its own dynamic loader and
+    libraries."""
     found = sorted(home.glob("usr/lib/*/ld-linux-*.so.*")) + sorted(home.glob("lib*/ld-linux-*"))
     if not found:
         raise TestbedError(f"{home} has no dynamic loader: install it again")
@@ -80,7 +82,7 @@ def loader(home: Path) -> list[str]:
 
 
 def output_of(*argv: str) -> str:
-    """What a command prints. Raises `TestbedError` with its last words."""
+    """The output of a command. Raises `TestbedError` with the output's last lines."""
     done = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode:
         words = " ".join(done.stderr.strip().splitlines()[-3:])

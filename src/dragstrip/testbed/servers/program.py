@@ -1,9 +1,9 @@
-"""Any server as the far end of the link: Caddy, nginx, or one that a study brings.
+"""Runs any server at the far end of the link: Caddy, nginx, or one that a study defines.
 
-It terminates TLS, HTTP and QUIC with certificates of the throw-away CA, and asks the origin over a
-Unix socket for every answer, or serves the page from a document root. It runs in the origin's
-namespace, which has no way out but the link, without any capability. Its access log reports each
-request; the kernel reports its TCP's congestion control.
+It terminates TLS, HTTP and QUIC with certificates of the throw-away CA. It forwards every request
+to the origin over a Unix socket, or serves the page from a document root. It runs without
+capabilities in the origin's namespace, from which only the link leads out. Its access log reports
+each request; the kernel reports its TCP's congestion control.
 """
 
 import contextlib
@@ -36,28 +36,28 @@ _PATIENCE_S = 20.0
 _LOOK_S = 0.005
 _LAST_WORDS = 3
 _TICKET_KEY_BYTES = 80
-"""Length of a ticket key as nginx and HAProxy want it."""
+"""Length of a ticket key for nginx and HAProxy."""
 _SHORT_KEY_BYTES = 48
-"""Length of a ticket key as Apache wants it."""
+"""Length of a ticket key for Apache."""
 _TICKET_KEYS = 3
-"""Number of ticket keys that HAProxy wants, in base64."""
+"""Number of ticket keys that HAProxy requires, in base64."""
 _UNPRIVILEGED = (
     *("unshare", "--user", "--map-user=65534", "--map-group=65534"),
     *("--pid", "--fork", "--kill-child"),
     *("setpriv", "--no-new-privs"),
 )
 """A command that runs without privileges. In its own user namespace the program is the user
-`nobody` and has no capability, least of all over the network; it may still read what its owner may.
-In its own PID namespace its workers end with it: one that lingers would still hold the port."""
+`nobody` without any capability, but it can read every file that its owner can. In its own PID
+namespace its workers end with it; a worker that lingers would keep the port in use."""
 
 
 class Program:
-    """A server that runs one configuration at a time. Only ending the process surely ends its
-    connections: a new configuration leaves requests under way, and often QUIC's listener, as they
-    were."""
+    """A server that runs one configuration at a time. Each new configuration restarts the process,
+    because a reload does not end requests under way, and often leaves QUIC's listener with the old
+    configuration."""
 
     def __init__(self, server: Server, site: ServerSite) -> None:
-        """Prepares the server. Raises `TestbedError` if a program is missing."""
+        """Prepare the server. Raises `TestbedError` if a program is missing."""
         for needed, package in server.needs.items():
             if not shutil.which(needed):
                 raise TestbedError(
@@ -70,11 +70,11 @@ class Program:
         self._used = mentioned(server.config, *server.command, *server.environment.values())
         self._page: Page | None = None
         self._roots: dict[str, Path | None] = {}
-        """Root of each page's files; None for a page that cannot be files."""
+        """Document root of each page; None for a page that files cannot represent."""
         self._wish: tuple[object, ...] = ()
         self._child: subprocess.Popen[bytes] | None = None
         self._heard: set[str] = set()
-        """The transports of which it is known that it listens, since it was started."""
+        """The transports on which the server was found to listen since it was started."""
         self._congestion: tuple[str, ...] = ()
         site.folder.mkdir()
         self._certificates = CertificateFiles(site)
@@ -87,8 +87,8 @@ class Program:
         self._page = page
 
     def tune(self, stack: Stack, rtt_ms: float) -> None:
-        """Run with the stack's TLS and protocol. The stack's other properties are the kernel's, or
-        not available, which `Stack` refuses."""
+        """Run with the stack's TLS and protocol. The kernel sets the stack's other properties, or
+        `Stack` refuses them as not available."""
         values = self._values(stack)
         config = render(self._server.config, f"server {stack.server}, config", **values)
         argv = arguments(self._server.command, **values)
@@ -117,7 +117,7 @@ class Program:
         self.tune(self._stack, 0.0)
 
     def look(self) -> None:
-        """The congestion control of every open TCP connection, as the kernel reports it."""
+        """Note the congestion control of every open TCP connection, as the kernel reports it."""
         if self._stack.transport == "quic":
             return
         shown = self._site.spaces.run(
@@ -163,7 +163,7 @@ class Program:
         return {"folder": str(folder), "config": str(folder / self._server.config_name)}
 
     def _values(self, stack: Stack) -> dict[str, Any]:
-        """What templates may use; docs/reference/server.md."""
+        """Variables for templates, see docs/reference/server.md."""
         folder = self._site.folder
         certificates = self._certificates.of_size(stack.certificate_bytes)
         hosts = [
@@ -209,8 +209,8 @@ class Program:
         return {"address": address, "certificates": list(shown.values())}
 
     def _document_root(self) -> Path | None:
-        """The page as files, if anything asks for them. Raises `PageError` for a page that cannot
-        be files. A server that takes the JSON file, which has everything, may do without them."""
+        """The page as files, if a template uses them. Raises `PageError` for a page that files
+        cannot represent, unless the server takes the JSON file, which has everything."""
         asked = self._used & {"root", "roots"}
         takes_all = "config" in self._used and not self._server.config
         if not self._page or not (asked or takes_all):
@@ -262,7 +262,7 @@ class Program:
         return all(not self._deaf(kind) for kind in kinds)
 
     def _deaf(self, kind: str) -> set[str]:
-        """Addresses at which it does not listen."""
+        """Addresses at which the server does not listen."""
         shown = self._site.spaces.run(
             "origin", "ss", "--no-header", "--numeric", "--listening", f"--{kind}"
         )
@@ -286,8 +286,9 @@ class Program:
         return output.read_text(errors="replace") if output.exists() else ""
 
     def _part_from_clients(self) -> None:
-        """Abort the connections that are left, at both ends. Many servers leave their QUIC clients
-        without a close, and TCP's last packets would cross the link in the next visit."""
+        """Abort the remaining connections at both ends. Many servers do not close the QUIC
+        connections of their clients, and TCP's last packets would cross the link in the next
+        visit."""
         for where, side in (("client", "dport"), ("origin", "sport")):
             sockets = f"--numeric --no-header --tcp --udp {side} = :{self._port}"
             abort = f"ss --kill {sockets} > /dev/null && ss {sockets}"

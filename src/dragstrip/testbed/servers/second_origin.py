@@ -1,4 +1,4 @@
-"""Our servers for old protocols, beside the origin and with the same control commands.
+"""Our servers for old protocols. They run next to the origin and take the same control commands.
 
 Each is a program of the catalogue (`dragstrip.testbed.legacy`) with its own port on every address
 of the origin, certificates of the same throw-away CA, and the same recording. The browser's
@@ -22,11 +22,11 @@ from dragstrip.testbed.servers.site import ServerSite, port_of
 
 
 class SecondOrigin:
-    """A second server that runs until `stop`. It has no tuning, and `Stack` refuses what asks for
-    it."""
+    """A second server that runs until `stop`. It has no settings; `Stack` refuses stacks that need
+    some."""
 
     def __init__(self, server: Server, site: ServerSite) -> None:
-        """Starts the server. Raises `TestbedError` if it is not installed or does not start."""
+        """Start the server. Raises `TestbedError` if it is not installed or does not start."""
         program = installed(server.item)
         site.folder.mkdir()
         certificates = site.folder / "certificates.json"
@@ -55,7 +55,8 @@ class SecondOrigin:
         return ()
 
     def log(self, behind: OriginLog) -> OriginLog:
-        """What reached the origin by mistake is not left out."""
+        """The logs of this server and of the origin together, so that requests which reached the
+        origin by mistake are included."""
         told = self._process.ask("log", OriginLog)
         return structs.replace(
             told,

@@ -1,4 +1,5 @@
-"""The far end of the link as a server finds it, and what the testbed asks of the server there."""
+"""The environment in which a server runs at the far end of the link, and the interface that the
+testbed needs of it."""
 
 import zlib
 from collections.abc import Mapping
@@ -16,62 +17,62 @@ from dragstrip.testbed.servers.origin import Origin, OriginLog
 
 PORT = 443
 _CHOSEN_PORTS = 20_000, 10_000
-"""First port, and number of ports, for servers without a known one: above those of known servers,
-below a client's."""
+"""First port, and number of ports, for servers without a known port. They are above the known
+servers' ports and below clients' ports."""
 
 
 @dataclass(frozen=True)
 class ServerSite:
-    """Where a server runs. The namespace has no way out but the link."""
+    """The environment of a server. From its namespace only the link leads out."""
 
     spaces: Namespaces
     folder: Path
-    """Folder of this server alone, which does not exist yet."""
+    """Folder for this server only, which does not exist yet."""
     origin: Origin
     plain: Path
-    """Unix socket at which the origin answers any request over plain HTTP/1.1."""
+    """Unix socket at which the origin answers all requests over plain HTTP/1.1."""
     addresses: Mapping[str, str]
-    """The origin's address of each host."""
+    """Address of each host at the origin."""
 
     def certificates(self, least_bytes: int | None = None) -> dict[str, dict[str, str]]:
-        """PEM of each host's `certificate` (with its intermediate) and `key`; by no name those for
-        all hosts. Their size is that of `Stack.certificate_bytes`."""
+        """PEM of each host's `certificate` (with its intermediate) and `key`. The empty name has
+        those for all hosts. Their size is that of `Stack.certificate_bytes`."""
         return self.origin.certificates(list(self.addresses), least_bytes)
 
 
 class RunningProgram(Protocol):
-    """A server that is there. Everything may raise `TestbedError`."""
+    """A running server. Every method may raise `TestbedError`."""
 
     def serve(self, page: Page, *, think: bool) -> None:
-        """Serve a page. A server that asks the origin for every answer need do nothing."""
+        """Serve a page. A server that forwards every request to the origin has nothing to do."""
 
     def tune(self, stack: Stack, rtt_ms: float) -> None:
-        """Hold connections accepted from now on to the stack."""
+        """Apply the stack to connections accepted from now on."""
 
     def look(self) -> None:
-        """Take note of what ends with the connections, while they are open."""
+        """Record the state of open connections, because it is lost when they close."""
 
     def close(self) -> None:
         """End every connection; session tickets stay valid."""
 
     def connections(self) -> tuple[Connection, ...]:
-        """Connections that belong to the next `log`, in their present state, as far as the server
-        knows them."""
+        """Connections that the next `log` will contain, in their current state, as far as the
+        server knows them."""
 
     def log(self, behind: OriginLog) -> OriginLog:
-        """What was asked for and connected since the last call. `behind` is what the origin saw."""
+        """Requests and connections since the last call. `behind` is the origin's log."""
 
     def stop(self) -> None: ...
 
 
 def port_of(server: Server) -> int:
-    """Port at which a server answers https, the same in every testbed."""
+    """Port at which a server answers https. It is the same in every testbed."""
     first, many = _CHOSEN_PORTS
     return server.port or first + zlib.crc32(server.name.encode()) % many
 
 
 def addresses_of(server: Server, addresses: Mapping[str, str]) -> dict[str, str]:
-    """Where `server` answers for hosts whose addresses at the origin are given."""
+    """Addresses at which `server` answers, by host. `addresses` are those at the origin."""
     return {host: str(IPv4Address(ip) + server.beside) for host, ip in addresses.items()}
 
 

@@ -1,4 +1,4 @@
-"""Texts of a server's description become its command line and configuration."""
+"""Fills in the templates of a server's description, for its command line and configuration."""
 
 import re
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ _SPREAD = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
 def render(text: str, what: str, **values: Any) -> str:
-    """Fills in a template. Raises `TestbedError` naming `what` and its wrong line."""
+    """Fill in a template. Raises `TestbedError`, which names `what` and the wrong line."""
     try:
         return _JINJA.from_string(text).render(**values)
     except TemplateError as error:
@@ -24,8 +24,8 @@ def render(text: str, what: str, **values: Any) -> str:
 
 
 def arguments(command: Iterable[str], **values: Any) -> list[str]:
-    """The arguments of a command. A list that stands alone becomes an argument for each of its
-    members. Raises as `render`."""
+    """The arguments of a command. An argument that is only a list becomes one argument per item.
+    Raises as `render` does."""
     made: list[str] = []
     for text in command:
         alone = _SPREAD.fullmatch(text.strip())

@@ -1,1 +1,1 @@
-"""The way from the far end of a link into the caller's network."""
+"""Connects the far end of a link to the caller's network."""

@@ -1,7 +1,8 @@
-"""Addresses of `dragstrip link`: out of the ranges reserved for measuring, and never twice.
+"""Assigns addresses to `dragstrip link`: from the ranges reserved for measurements, and each only
+once.
 
-Links are numbered by the interface they make in the caller's namespace, whose name the kernel gives
-away only once. A link gives part of its range to every link nested in it, so that packets find
+A link's number is that of its interface in the caller's namespace, because the kernel allows each
+name only once. A link gives part of its range to every link nested in it, so that packets find
 their way back without address translation.
 """
 
@@ -11,7 +12,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from itertools import islice
 
 POOL = IPv4Network("198.18.0.0/15")
-"""RFC 2544 appendix C.2.2: for the measurement of network devices."""
+"""Address range for measurements of network devices (RFC 2544 appendix C.2.2)."""
 _POOL6 = IPv6Network("2001:2::/48")
 """Pool for IPv6 (RFC 5180 section 8)."""
 _NARROWER = {POOL.prefixlen: 24, 24: 27, 27: 30}
@@ -19,13 +20,14 @@ _NARROWER = {POOL.prefixlen: 24, 24: 27, 27: 30}
 
 @dataclass(frozen=True)
 class Subnet:
-    """The range of one link: its first address is the gateway's, its second the client's."""
+    """The address range of one link. Its first address is the gateway's, its second the
+    client's."""
 
     net: IPv4Network = POOL
 
     @property
     def net6(self) -> IPv6Network:
-        """The subnet's range under the IPv6 prefix."""
+        """The corresponding range under the IPv6 prefix."""
         base = int(_POOL6.network_address) | int(self.net.network_address)
         return IPv6Network((base, 96 + self.net.prefixlen))
 
@@ -46,14 +48,15 @@ class Subnet:
         return self.net6[2]
 
     def parts(self) -> Iterator["Subnet"]:
-        """Ranges for the links inside; none at the innermost depth. Its own ends are left out."""
+        """Ranges for links inside this one; empty at the innermost depth. The link's own ends are
+        left out."""
         narrower = _NARROWER.get(self.net.prefixlen)
         if narrower:
             yield from map(Subnet, islice(self.net.subnets(new_prefix=narrower), 1, None))
 
 
 def around(client: IPv4Address) -> Subnet:
-    """The widest range that a link's client can have been given, from its address alone."""
+    """The largest range that the link of this client can have."""
     for length in sorted(_NARROWER.values()):
         found = Subnet(IPv4Network((int(client), length), strict=False))
         if found.client == client:

@@ -1,7 +1,7 @@
-"""A command inside a link: everything is as if it ran outside, except its network.
+"""Runs a command inside a link. Everything but its network is the same as outside.
 
-It keeps user, folder, environment, open files and terminal. It has its own process tree, which the
-kernel kills whole when the owner ends, and a name server that it can reach.
+The command keeps user, folder, environment, open files and terminal. It has its own process tree,
+which the kernel kills when the owner ends, and a name server that it can reach.
 """
 
 import os
@@ -24,10 +24,10 @@ _PASSED_ON = (
 )
 _WATCHED = {*_PASSED_ON, signal.SIGCHLD}
 _LOOKS_AGAIN_S = 0.2
-"""Time after which the command is looked at again. A SIGCHLD that comes while no thread waits for
+"""Time between checks whether the command has ended. A SIGCHLD that comes while no thread waits for
 it may go to a library's thread that does not block it, and be lost."""
 _SI_KERNEL = 0x80
-"""`si_code` of a signal the terminal sent, to the command as well (sigaction(2))."""
+"""`si_code` of a signal from the terminal, which the command gets as well (sigaction(2))."""
 
 # The file lives in a file system that only this mount namespace has, under the new /proc.
 _ARRANGE = """
@@ -78,12 +78,13 @@ def run_inside(spaces: Namespaces, subnet: Subnet, command: Sequence[str]) -> in
 
 
 def watch_signals() -> None:
-    """Makes signals wait for `run_inside`, in this thread and those it starts."""
+    """Block signals in this thread and in threads it starts, so that `run_inside` can wait for
+    them."""
     signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
 
 
 def _send(nsenter: int, number: int) -> None:
-    """Sends a signal to the command itself, which is nsenter's one child."""
+    """Send a signal to the command itself, which is the only child of nsenter."""
     try:
         os.kill(only_child(nsenter), number)
     except (OSError, IndexError):

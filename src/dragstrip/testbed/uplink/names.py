@@ -1,7 +1,7 @@
-"""Names inside a link are asked of the caller's own resolvers, through the link.
+"""Resolves names inside a link by the caller's own resolvers, through the link.
 
-A resolver at 127.0.0.53 or on a network the link does not lead to is out of reach from inside. So
-the gateway's address answers: what comes there is handed on, as it is, from the caller's namespace.
+A resolver at 127.0.0.53, or on a network to which the link does not lead, cannot be reached from
+inside. So the gateway's address answers: it forwards queries unchanged from the caller's namespace.
 """
 
 import contextlib
@@ -20,7 +20,8 @@ _LONGEST = 65535
 
 
 def resolv_conf(gateway: str) -> str | None:
-    """The caller's resolver configuration with the gateway for a name server; None without one."""
+    """The caller's resolver configuration with the gateway as the name server; None if the caller
+    has none."""
     if not _nameservers():
         return None
     lines = _RESOLV_CONF.read_text().splitlines()
@@ -30,7 +31,7 @@ def resolv_conf(gateway: str) -> str | None:
 
 @contextlib.contextmanager
 def relay(gateway: str) -> Iterator[None]:
-    """Answer DNS over UDP and TCP at the gateway's address while entered."""
+    """A context in which DNS queries are answered over UDP and TCP at the gateway's address."""
     servers = _nameservers()
     with contextlib.ExitStack() as running:
         # If the port is taken, a resolver of the caller's listens on every address: it answers.

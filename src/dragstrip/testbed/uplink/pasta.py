@@ -3,9 +3,9 @@
     link  --  origin namespace: relay for TCP, translation for the rest  --  pasta  --  caller
 
 pasta (package passt) turns packets into ordinary sockets of the caller's namespace, so the far end
-sees the caller's address. It has no congestion control, and against an emulated bottleneck it
-loses most of what it sends; so the kernel's TCP ends the connections that crossed the link, and
-the relay hands their bytes to pasta over a way without delay or loss.
+sees the caller's address. pasta has no congestion control, and would lose most of its packets at an
+emulated bottleneck. So connections that cross the link end at the kernel's TCP. The relay passes
+their bytes to pasta over a path without delay or loss.
 """
 
 import contextlib
@@ -48,7 +48,7 @@ _OPTIONS = (
 
 @contextlib.contextmanager
 def pasta_uplink(spaces: Namespaces) -> Iterator[Uplink]:
-    """Lead from the link namespace to the caller's sockets. Raises `TestbedError`."""
+    """Connect the link namespace to the caller's network through pasta. Raises `TestbedError`."""
     for program, package in (("pasta", "passt"), ("nft", "nftables")):
         if not shutil.which(program):
             raise TestbedError(f"the way out needs {program!r}: install {package}")
@@ -69,7 +69,7 @@ def pasta_uplink(spaces: Namespaces) -> Iterator[Uplink]:
 
 
 def tun_refused() -> str:
-    """Why pasta could not make its interface, and what to do; empty if it can."""
+    """Why pasta could not create its interface, and what to do; empty if it can."""
     if not os.path.exists(TUN):
         return "the kernel has none: modprobe tun"
     if not os.access(TUN, os.R_OK | os.W_OK):
@@ -91,7 +91,7 @@ def _pasta(spaces: Namespaces) -> list[str]:
 
 
 def _wire(spaces: Namespaces, subnet: Subnet) -> None:
-    """Sets addresses and routes of the origin namespace, and what happens to packets in it."""
+    """Set the addresses, routes and packet filter of the origin namespace."""
     spaces.run("origin", "sysctl", "-q", "-w", "net.ipv4.ip_forward=1")
     lines = [
         f"link add gate address {GATEWAY_MAC} type veth peer name origin netns link",

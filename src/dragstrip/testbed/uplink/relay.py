@@ -1,9 +1,11 @@
-"""A transparent TCP relay: ends every connection that comes, and makes it again towards its goal.
+"""A transparent TCP relay: it accepts every connection and opens another to the original
+destination.
 
     python -I relay.py [FROM=TO...]
 
-Runs in a namespace whose packet filter diverts TCP to `RELAY_PORT` (tproxy). `FROM=TO` gives one
-address for another. Standard library only: it is started for every link and must not take long.
+Runs in a namespace whose packet filter diverts TCP to `RELAY_PORT` (tproxy). `FROM=TO` replaces one
+destination address by another. Standard library only: it is started for every link and must not
+take long.
 """
 
 import contextlib
@@ -16,7 +18,7 @@ RELAY_PORT = 1
 _IP_TRANSPARENT, _IPV6_TRANSPARENT = 19, 75
 _CHUNK = 1 << 17
 _RESET = struct.pack("ii", 1, 0)
-"""SO_LINGER: no waiting, so that closing resets."""
+"""Option SO_LINGER with a time of 0, so that closing resets the connection."""
 
 
 def main() -> None:

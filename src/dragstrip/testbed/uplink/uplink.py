@@ -1,8 +1,8 @@
-"""The way from the far end of a link into the network of the user who asked for the link.
+"""Connects the far end of a link to the network of the user who started the link.
 
-As root it is a pair of interfaces into the caller's namespace (`uplink_veth`): the caller's own
-addresses are reached without translation, by the kernel's own TCP. An ordinary user may not enter
-that namespace; there `pasta` speaks for the client through ordinary sockets (`uplink_pasta`).
+For root it is a pair of interfaces into the caller's namespace (`veth`). The caller's own addresses
+are reached without translation, by the kernel's own TCP. An ordinary user may not enter that
+namespace, so `pasta` opens ordinary sockets on behalf of the client.
 """
 
 import contextlib
@@ -25,18 +25,18 @@ from dragstrip.testbed.uplink.address import POOL, Subnet, around
 
 CLIENT_MAC, GATEWAY_MAC = "02:00:00:00:00:01", "02:00:00:00:00:02"
 IFACE = "dragstrip"
-"""The client's interface."""
+"""Name of the client's interface."""
 
 
 @dataclass(frozen=True)
 class Uplink:
-    """A far end that is ready: the link namespace has its interface `origin`."""
+    """A far end that is ready for use: the link namespace has the interface `origin`."""
 
     subnet: Subnet
     beyond: str
-    """Description of how far it leads."""
+    """Which networks it reaches, in words."""
     resolver: Callable[[], AbstractContextManager[object]] = contextlib.nullcontext
-    """While entered, the gateway's address answers DNS as the caller's resolvers do."""
+    """A context in which the gateway's address answers DNS as the caller's resolvers do."""
 
 
 def far_end(
@@ -90,8 +90,9 @@ def plug_client(spaces: Namespaces, subnet: Subnet) -> None:
 def _lines(
     name: str, ends: Sequence[tuple[object, object, object, str | None]], peer_mac: str
 ) -> list[str]:
-    """Bring an interface up. `ends`, IPv4 and IPv6: own address, peer's, what lies beyond it, and
-    the address that packets there come from (the interface's own, if None)."""
+    """`ip` lines that bring an interface up. `ends` has, for IPv4 and IPv6: own address, peer's
+    address, the networks beyond it, and the source address of packets there (None means the
+    interface's own)."""
     lines = [f"link set {name} gso_max_segs 1 txqueuelen 10000 up"]
     for (own, peer, beyond, source), nodad in zip(
         ends, ("", "nodad")[: 1 + has_ipv6()], strict=False
@@ -108,8 +109,8 @@ def _lines(
 
 
 def caller_range() -> Subnet:
-    """The range that the caller may give away: the whole pool, or its part if it is in a link
-    itself."""
+    """The range from which the caller may assign addresses: the whole pool, or a part of it if the
+    caller is inside a link."""
     outer = subprocess.run(
         ["ip", "-json", "-4", "addr", "show", "dev", IFACE], capture_output=True, text=True
     )
@@ -121,7 +122,8 @@ def caller_range() -> Subnet:
 
 
 def own_address(family: socket.AddressFamily) -> str | None:
-    """The address by which the caller's namespace goes out; None if it does not."""
+    """The source address of the caller's namespace for outside networks; None if it reaches
+    none."""
     elsewhere = {socket.AF_INET: "192.0.32.8", socket.AF_INET6: "2001:500:88:200::8"}[family]
     with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
         probe.connect((elsewhere, 9))  # chooses a route; for UDP nothing is sent
@@ -134,7 +136,7 @@ def has_ipv6() -> bool:
 
 
 def run_here(*argv: str, text: str = "") -> str:
-    """Run a program in the caller's namespace; its stdout. Raises `TestbedError`."""
+    """Run a program in the caller's namespace; returns its stdout. Raises `TestbedError`."""
     done = subprocess.run(argv, input=text, capture_output=True, text=True)
     if done.returncode:
         raise TestbedError(f"{' '.join(argv)!r} failed: {done.stderr.strip()}")

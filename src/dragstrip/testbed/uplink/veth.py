@@ -1,8 +1,8 @@
-"""The way out for root: a single interface in the caller's namespace.
+"""Connects a link to the outside for root, by a single interface in the caller's namespace.
 
-Addresses, routes and settings belong to the interface and vanish with it, and it vanishes with the
-namespace at its other end. Translation, where the caller's kernel forwards, is a table that
-belongs to a process (nftables' owner flag, Linux 5.12) and vanishes with that.
+Addresses, routes and settings belong to the interface and vanish with it. The interface vanishes
+with the namespace at its other end. If the caller's kernel forwards packets, address translation is
+a table that belongs to a process (nftables' owner flag, Linux 5.12) and vanishes with it.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ _FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
 
 @contextlib.contextmanager
 def veth_uplink(spaces: Namespaces) -> Iterator[Uplink]:
-    """Join the link namespace to the caller's. Raises `TestbedError`."""
+    """Connect the link namespace to the caller's. Raises `TestbedError`."""
     name, subnet = _claim(spaces)
     with contextlib.ExitStack() as resources:
         # With the namespace it would vanish too, but only some time later.
@@ -46,7 +46,7 @@ def veth_uplink(spaces: Namespaces) -> Iterator[Uplink]:
 
 
 def _claim(spaces: Namespaces) -> tuple[str, Subnet]:
-    """The first free name and range: the kernel assigns a name only once."""
+    """The first free interface name and its range. The kernel assigns each name only once."""
     for number, subnet in enumerate(caller_range().parts()):
         name = f"drag{number}"
         veth = f"link add {name} address {GATEWAY_MAC} type veth peer name origin netns"
@@ -90,7 +90,7 @@ def _beyond(name: str, subnet: Subnet) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _masquerade(name: str, subnet: Subnet) -> Iterator[None]:
-    """Packets that leave this machine get its address, as long as we live."""
+    """A context in which packets that leave this machine get its address."""
     table = f"""\
 add table inet {name} {{ flags owner; }}
 add chain inet {name} out {{ type nat hook postrouting priority srcnat; }}

@@ -131,10 +131,10 @@ impl Codel {
         Some(packet)
     }
 
-    /// The packet that goes at `now_ns` (section 5.5); what is dropped on the way goes to `gone`.
+    /// Takes the packet to send at `now_ns` (section 5.5); dropped packets are put into `gone`.
     ///
     /// RFC 8289 leaves ECN open; RFC 8290 section 5.2.6 marks instead of dropping. A marked packet
-    /// counts as a drop in the control law and is the one that goes.
+    /// counts as a drop in the control law, and it is the packet to send.
     fn pick(&mut self, now_ns: u64, gone: &mut VecDeque<Packet>) -> Option<Packet> {
         let (mut packet, mut ok_to_drop) = self.next(now_ns);
         if self.dropping {

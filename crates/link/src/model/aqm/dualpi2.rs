@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 use super::fifo::{Fifo, Ticks, drops, marks, refuses};
-use super::pie::check_gains;
+use super::pie::{check_gains, check_update};
 use super::{Context, Discipline, Kind, Packet};
 use crate::check::{check_ms, check_positive_ms};
 use crate::model::{Counts, QueueCount};
@@ -38,7 +38,7 @@ pub struct Asked {
 impl Kind for Asked {
     fn check(&self, place: &str) -> Result<()> {
         check_positive_ms(place, "target_ms", self.target_ms)?;
-        check_positive_ms(place, "update_ms", self.update_ms)?;
+        check_update(place, self.update_ms)?;
         check_positive_ms(place, "step_ms", self.step_ms)?;
         check_ms(place, "ramp_ms", self.ramp_ms)?;
         check_gains(place, self.alpha, self.beta)?;

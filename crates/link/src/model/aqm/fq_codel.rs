@@ -51,7 +51,7 @@ pub struct FqCodel {
     new: VecDeque<usize>,
     old: VecDeque<usize>,
     quantum: i64,
-    /// Section 4.1.1: perturbs the hash; here from the seed, so that a run can be repeated.
+    /// Perturbs the hash (section 4.1.1). It comes from the seed, so that a run can be repeated.
     salt: u64,
 }
 
@@ -72,8 +72,8 @@ impl FqCodel {
         }
     }
 
-    /// Section 4.1: at the limit the flow with most bytes loses half its packets, at most 64, from
-    /// its head.
+    /// Drops half the packets of the flow with most bytes, from its head and at most 64, when the
+    /// limit is reached (section 4.1).
     pub fn shed(&mut self, now_ns: u64, gone: &mut VecDeque<Packet>) {
         let fattest = self.flows.iter_mut().max_by_key(|flow| flow.queue.bytes());
         let Some(Flow { queue, .. }) = fattest else {
@@ -106,7 +106,8 @@ impl FqCodel {
 }
 
 impl Discipline for FqCodel {
-    /// Section 4.1: a flow that is on neither list comes to the end of the new ones.
+    /// Puts a packet into its flow's queue. A flow that is on neither list is appended to the new
+    /// ones (section 4.1).
     fn put(&mut self, packet: Packet, full: bool, gone: &mut VecDeque<Packet>) -> Option<Packet> {
         let at_ns = packet.at_ns;
         let place = (mix(packet.header.flow ^ self.salt) % self.flows.len() as u64) as usize;
@@ -123,7 +124,7 @@ impl Discipline for FqCodel {
         None
     }
 
-    /// The packet that goes at `now_ns` (section 4.2); what is dropped goes to `gone`.
+    /// Takes the packet to send at `now_ns` (section 4.2); dropped packets are put into `gone`.
     fn take(&mut self, now_ns: u64, gone: &mut VecDeque<Packet>) -> Option<Packet> {
         loop {
             let place = *self.new.front().or(self.old.front())?;

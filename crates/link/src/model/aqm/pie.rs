@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fifo::{Fifo, Ticks, drops, marks, refuses};
 use super::{Context, Discipline, Kind, Packet};
-use crate::check::{check_positive_ms, check_share};
+use crate::check::{MAX_MS, check_positive_ms, check_share};
 use crate::model::draw::{Draws, Stream};
 use crate::units::ns;
 
@@ -34,7 +34,7 @@ pub struct Asked {
 impl Kind for Asked {
     fn check(&self, place: &str) -> Result<()> {
         check_positive_ms(place, "target_ms", self.target_ms)?;
-        check_positive_ms(place, "update_ms", self.update_ms)?;
+        check_update(place, self.update_ms)?;
         check_positive_ms(place, "burst_ms", self.burst_ms)?;
         check_share(place, "mark_share", self.mark_share)?;
         check_gains(place, self.alpha, self.beta)
@@ -44,6 +44,18 @@ impl Kind for Asked {
         let draws = Draws::new(context.seed, context.direction, Stream::Named("pie"));
         Box::new(Pie::new(self.clone(), draws))
     }
+}
+
+/// Shortest period of a controller: a shorter one would keep the link busy.
+const LEAST_UPDATE_MS: f64 = 0.1;
+
+/// The period of a controller.
+pub fn check_update(place: &str, update_ms: f64) -> Result<()> {
+    ensure!(
+        (LEAST_UPDATE_MS..=MAX_MS).contains(&update_ms),
+        "{place}.update_ms is {update_ms}: give {LEAST_UPDATE_MS} to {MAX_MS}"
+    );
+    Ok(())
 }
 
 /// Gains of a controller, in units of 1/s.

@@ -12,7 +12,7 @@ use crate::model::spread::{Spread, quantile};
 use crate::model::wander::{LEAST_PERIODS, Wander};
 use crate::units::ns;
 
-/// A table's furthest delay from the mean, in units of `jitter_ms`; netem's tables reach 4.
+/// A table's largest deviation from the mean, in units of `jitter_ms`; netem's tables reach 4.
 const MOST_DEVIATIONS: f64 = 100.0;
 
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -88,7 +88,7 @@ impl Effect for Asked {
 }
 
 impl Asked {
-    /// Jitter in order: the delay follows time.
+    /// Whether jitter keeps packets in order: then the delay follows time.
     fn wanders(&self) -> bool {
         self.jitter_ms > 0.0 && !self.jitter_reorders
     }
@@ -129,7 +129,8 @@ impl Asked {
     }
 }
 
-/// Each packet has its own delay, a pure function of (seed, direction, index): packets overtake.
+/// Jitter that reorders: each packet has its own delay, a pure function of (seed, direction,
+/// index).
 pub struct Scatter {
     spread: Spread,
     lots: Draws,
@@ -154,7 +155,7 @@ impl Scatter {
     }
 }
 
-/// Why two packets have different delays.
+/// The kinds of jitter.
 pub enum Jitter {
     Scatter(Scatter),
     Wander(Wander),
@@ -182,7 +183,7 @@ impl Reorder {
     }
 }
 
-/// Holds every packet for the same time, give or take jitter and never less than none.
+/// Delays every packet by the same time plus jitter, but never by less than zero.
 pub struct Delay {
     delay_ns: u64,
     jitter: Option<Jitter>,

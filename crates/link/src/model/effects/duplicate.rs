@@ -30,7 +30,7 @@ impl Effect for Asked {
     }
 }
 
-/// Sends a share of the packets twice, by their index; the copy comes right behind its original.
+/// Sends a share of the packets twice, chosen by index. The copy directly follows its original.
 struct Duplicate {
     share: f64,
     draws: Draws,

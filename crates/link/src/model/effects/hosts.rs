@@ -1,4 +1,4 @@
-//! What lies between the link and single hosts of the origin: more delay, more loss.
+//! The path between the link and single hosts of the origin: additional delay and loss.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -49,12 +49,12 @@ impl Effect for Asked {
     }
 }
 
-/// Delays and loses the packets of single hosts, told apart by the origin's address. Packets of
-/// one host keep their order.
+/// Delays and loses the packets of single hosts, which are identified by the origin's address.
+/// Packets of one host keep their order.
 struct Hosts {
     paths: Vec<(HostPath, HostCount)>,
     places: HashMap<u64, usize>,
-    /// The origin is the packets' source (down) or their destination (up).
+    /// Whether the origin sends the packets (down) or receives them (up).
     origin_sends: bool,
     draws: Draws,
     flying: Flying,

@@ -23,7 +23,7 @@ pub struct Asked {
     pub gilbert_elliott: Option<GilbertElliott>,
 }
 
-/// Either `p` and `r`, per packet, or `good_ms` and `bad_ms`, by time.
+/// Loss in bursts: either `p` and `r`, per packet, or `good_ms` and `bad_ms`, by time.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct GilbertElliott {
@@ -70,7 +70,8 @@ impl Effect for Asked {
 }
 
 impl GilbertElliott {
-    /// None if it is neither pair, or more than one.
+    /// How the chain of losses moves; None without a complete pair of parameters, or with more than
+    /// one pair.
     fn pace(&self) -> Option<Pace> {
         match *self {
             Self {

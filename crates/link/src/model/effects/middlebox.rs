@@ -28,7 +28,7 @@ impl Effect for Asked {
     }
 }
 
-/// Drops SYNs that carry data, and says nothing (Honda et al. 2011; RFC 7413 section 7.1).
+/// Silently drops SYNs that carry data (Honda et al. 2011; RFC 7413 section 7.1).
 struct Middlebox;
 
 impl Stage for Middlebox {

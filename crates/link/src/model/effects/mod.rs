@@ -27,7 +27,7 @@ macro_rules! effects {
         pub struct Direction {
             $(#[serde(flatten)] pub $first: $first::Asked,)*
             $(#[serde(flatten)] pub $placed: $placed::Asked,)*
-            /// None is the side's default order.
+            /// Order of the stages; None is the side's default order.
             #[serde(default)]
             pub stages: Option<Vec<StageName>>,
         }

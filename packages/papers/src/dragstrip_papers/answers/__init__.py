@@ -1,1 +1,1 @@
-"""A paper's claims with our answers, and what must be said beside them."""
+"""A paper's claims with our answers, and the notes that belong to them."""

@@ -1,4 +1,4 @@
-"""Claims about absolute times of pages that are lost: no number of blocks answers them."""
+"""Claims about absolute times of pages that no longer exist: no number of blocks answers them."""
 
 import polars as pl
 

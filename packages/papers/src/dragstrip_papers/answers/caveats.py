@@ -1,4 +1,4 @@
-"""Notes that must stand beside an answer."""
+"""Notes that must accompany an answer."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -24,7 +24,7 @@ def caveats(
 
 
 LARGE_BYTES = 500_000
-"""Size of a page from which on our servers' own speed shows where no link limits them."""
+"""Page size in bytes from which our servers' own speed affects times on links without a limit."""
 
 
 def _censored(cells: Iterable[Measured], named: Iterable[str]) -> str:

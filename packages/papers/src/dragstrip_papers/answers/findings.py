@@ -1,4 +1,4 @@
-"""A paper's claims, answered: what `claims.json` holds and the claims page shows."""
+"""The answers to a paper's claims: the content of `claims.json` and of the claims page."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -76,18 +76,18 @@ class Finding(Struct, frozen=True, kw_only=True):
     more: More | None = None
     """More loads that would decide an open claim, see `dragstrip_papers.answers.more`."""
     surrogates: dict[str, str]
-    """Stacks that stood for the paper's own, and for what; empty if none did."""
+    """Surrogate stacks, with the stacks of the paper that each stood for; empty if none did."""
     players: dict[str, str]
-    """Stacks of the paper's own time, by the surrogate whose part they play."""
+    """Stacks of the paper's own time, by the surrogate that each replaces."""
     servers: str
     """The servers of its stacks, and by how much they differ, see `dragstrip.study.gaps`; empty if
     there was only one."""
     near: Closeness
     restates: str
-    """The claim whose number this is in another unit; empty for one that is counted."""
+    """The claim that gives this number in another unit; empty for a claim that is counted."""
     caveats: tuple[str, ...]
     cells: int
-    """How many the claim is about in our studies."""
+    """Number of cells in our studies that the claim is about."""
     behind: tuple[Place, ...]
     """Cells of the claim that were run."""
 
@@ -116,16 +116,16 @@ class Findings(Struct, frozen=True, kw_only=True):
     made: tuple[Made, ...]
     sources: tuple[Source, ...]
     choices: tuple[str, ...]
-    """What the paper leaves open, and what we chose."""
+    """Choices that the paper leaves open, and how we made them."""
     surrogates: dict[str, str]
     client: ClientName = "browser"
     clock: Clock = REAL
     began: str = ""
     """Date of the last start, as in 2026-11-25."""
     predicted: str = ""
-    """How far the load generator's predictions are off; empty for a browser's visits."""
+    """The load generator's error against browsers, in words; empty for a browser's visits."""
     cast: dict[str, str]
-    """Where the papers' own protocols were run: what plays which surrogate."""
+    """Stacks that replaced surrogates, by surrogate, if the paper's own protocols were run."""
     claims: tuple[Finding, ...]
 
     @property

@@ -1,9 +1,10 @@
-"""Would a claim be answered the same if the visits that do not count were known?
+"""Checks whether a claim's answer could change if the results of invalid visits were known.
 
-Where invalid visits affect stacks unequally (`dragstrip.results.bias`), the loads that count are a
-choice. The claim is then answered again with each stack's invalid visits filled in: once as slow as
-the slowest load of its cell that counts, once as quick as the quickest. An answer that this turns
-stays open; so does one that rests on a cell where half of a stack's visits are invalid.
+If invalid visits affect stacks unequally (`dragstrip.results.bias`), the loads that count are a
+selection. The claim is then answered twice more, with each stack's invalid visits filled in: as
+slow as the slowest load of its cell that counts, and as fast as the fastest. If this changes the
+answer, the claim stays open. It also stays open if it rests on a cell in which half of a stack's
+visits are invalid.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
-"""How much more of the same would answer a claim that is open.
+"""Estimates how many more loads would answer an open claim.
 
-Its loads are taken several times: as further blocks of the same pages, or as further pages like
-them. That is a projection. More loads would tell the estimate better, and not leave it where it is.
+The claim's loads are repeated several times: as more blocks of the same pages, or as more pages
+like them. This is only a projection, because real loads would also change the estimate.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -22,16 +22,16 @@ from dragstrip_papers.reached import reached
 TIMES = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 """Multiples of the loads that are tried, in this order."""
 _CORPUS = (Gain, MagnitudeOrder, MeanDelta)
-"""Kinds that speak of pages of which the paper's are a sample, if they do not say otherwise."""
+"""Kinds of claims that by default are about all pages of which the paper's are a sample."""
 
 
 class More(Struct, frozen=True, kw_only=True):
-    """What would decide a claim if further loads were like those that were run."""
+    """What would decide a claim, if more loads were like those that were run."""
 
     of: Literal["blocks", "pages"] | None
-    """None: no number of `TIMES` would."""
+    """What there must be more of; None if no multiple in `TIMES` would decide."""
     have: int = 0
-    """Blocks of the cell with the fewest, or pages."""
+    """Number of blocks of the cell with the fewest, or number of pages."""
     need: int = 0
     answer: Verdict = "open"
     """Answer of the claim once it has them."""

@@ -1,4 +1,4 @@
-"""How near an answer came to the paper: its own protocols, pages and number of loads."""
+"""How close the run came to the paper: its own protocols, pages and number of loads."""
 
 from collections.abc import Collection, Iterable
 from typing import Literal
@@ -20,9 +20,9 @@ class Closeness(Struct, frozen=True, kw_only=True):
     """`recorded` somewhere; `as described` if made of everything that the paper says of them;
     `stand-in` if made up: most of its sizes are our choice."""
     loads: int
-    """The least of any cell that was run; 0 if none was."""
+    """Fewest loads of any cell that was run; 0 if none was."""
     asked: int
-    """The paper's number."""
+    """Number of loads in the paper."""
     run: int
     cells: int
     client: ClientName = "browser"

@@ -1,4 +1,4 @@
-"""What loads without noise cannot answer: how many tests find a difference.
+"""Finds claims that loads without noise cannot answer: those on how many tests find a difference.
 
 Such a count depends on how far loads of one page differ among themselves. In virtual time only loss
 makes them differ, so that tests find differences that the noise of a paper's loads would have

@@ -1,7 +1,7 @@
-"""What the load generator cannot answer: claims about what is drawn, computed or cached, and about
-handshakes of TLS 1.2.
+"""Finds claims that the load generator cannot answer: those about painting, computing or caching,
+and about handshakes of TLS 1.2.
 
-Such a claim stays open. Nothing else that was measured answers it.
+Such a claim stays open, whatever else was measured.
 """
 
 import msgspec

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dragstrip_papers.campaign.plan import Cells, Part, beyond
 
 LEAST_LEFT_S = 60.0
-"""What starts and calibration leave no room for a cell in."""
+"""Least time in s that must be left. In less, starts and calibration leave no room for a cell."""
 
 
 def fill(
@@ -22,8 +22,8 @@ def fill(
     """Run the parts, then what `plan` finds for the time that is left, at the pace so far, until
     nothing is new.
 
-    `plan` is given seconds and the cells that are `present`. `run` makes the visits of parts until
-    a time of the clock, and says whether it made them all, as this does.
+    `plan` gets the seconds that are left and the cells that are `present`. `run` makes the visits
+    of parts until a given time; like this function, it returns whether it made all of them.
     """
     until = clock() + budget_s
     new = beyond(parts, present())

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class Pace(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What visits cost a machine."""
+    """The cost of visits on a machine."""
 
     cores: int
     visit_cpu_s: float
@@ -22,7 +22,7 @@ class Pace(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     `slow_mbps` on the way down, and less in proportion on faster lines."""
     slow_mbps: float
     real_at_once: float
-    """Blocks in real time that run beside each other."""
+    """Number of blocks that run in parallel in real time."""
     loader_share: float
     """The load generator's cost, as a share of a browser's in virtual time."""
 

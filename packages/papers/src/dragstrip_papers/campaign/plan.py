@@ -27,9 +27,9 @@ SMOKE_RUNS = 5
 """Fewer blocks hardly ever have an interval that decides anything."""
 SMOKE_RERUNS = 1
 SMOKE_SHARE = 0.8
-"""Share of the time to plan with: a cell that reruns cut short by a block decides nothing."""
+"""Share of the time to plan with. A cell whose reruns are interrupted decides nothing."""
 _RACE = 2
-"""Stacks in a race, at least."""
+"""Fewest stacks in a race."""
 
 
 Cells = frozenset[tuple[str, ...]]
@@ -56,7 +56,7 @@ class Part(Struct, frozen=True, kw_only=True):
 
     @property
     def visits(self) -> int:
-        """The controls' among them."""
+        """Number of visits, including those of the controls."""
         return len(self.cells) * self.spec.visits_in(self.runs)
 
     @property

@@ -19,7 +19,7 @@ from dragstrip.cli.study.conduct import shown
 from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.visits import TimeUp, make_visits
 from dragstrip.model.browsers import LOADER
-from dragstrip.model.clock import NETWORK, PRICED
+from dragstrip.model.clock import NETWORK
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Slow
 from dragstrip_papers.cli.answers import answer, redraw_all, tell
@@ -49,7 +49,7 @@ SMOKE_MINUTES = 10.0
 TIME_IS_UP = "time is up before all visits were made; the same command resumes"
 
 
-@takes_run_options(without=("shard",), after={"native": ("out",)}, out=Out)
+@takes_run_options(without=("shard", "device"), after={"native": ("out",)}, out=Out)
 def reproduce(
     key: Key,
     scale: Scale = "smoke",
@@ -102,7 +102,7 @@ def reproduce(
     _announce(console, paper, parts)
     if dry_run:
         return exits.DONE
-    options.check(options.clock)
+    options.check_place(options.clock)
     run = partial(_run, folder=folder, options=options, frozen=paper.rules)
     more = partial(fill, plan=parts_in, present=there) if scale == "smoke" else None
     finished = _visit(parts, minutes * 60, run, more, console)
@@ -127,8 +127,8 @@ def _folder(key: str, options: RunOptions, *, native: bool) -> Path:
     """The default result folder: runs that differ in these are never mixed."""
     kinds = {
         "native": native,
-        "virtual": options.clock == NETWORK,
-        "computing": options.clock == PRICED,
+        "virtual": options.clock.virtual,
+        "no-computing": options.clock == NETWORK and options.client != LOADER,
         LOADER: options.client == LOADER,
     }
     return Path("capsules") / "-".join([key, *(kind for kind, is_so in kinds.items() if is_so)])

@@ -1,4 +1,4 @@
-"""The cells of a sampled study that are made, a row each: where they lie, and their load times."""
+"""The visited cells of a sampled study, one row each: their factors and their load times."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""A sampled study surveyed: how neighbours vote, and what the interactive page computes from."""
+"""Evaluates a sampled study: predictions by neighbours, and the data of the interactive page."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ PAIRS = {"stock": STOCK, "tuned": TUNED}
 
 PACKET_BYTES = 1500
 SHORT_QUEUE = 4
-"""Packets. In queues that hold fewer the load generator and Chromium agree less often
+"""Number of packets. For shorter queues the load generator and Chromium agree less often
 (docs/results/map.md)."""
 QUEUE_PACKETS = pl.col("queue_ms") * pl.col("down_mbps") * 1000 / 8 / PACKET_BYTES
 """How many packets the queue down holds."""

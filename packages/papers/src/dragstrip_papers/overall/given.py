@@ -1,4 +1,5 @@
-"""The answers of one run, as a file of `docs/results/answers`: what one page of claims says."""
+"""The answers of one run, as a file in `docs/results/answers`: the content of one page of
+claims."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,7 +18,7 @@ Way = Literal["native", "browser", "virtual", "loader"]
 """`native`: the paper's own protocols, in real time. `browser`: today's, in real time. `virtual`:
 today's browser in virtual time. `loader`: the load generator in virtual time."""
 WAYS: tuple[Way, ...] = ("native", "browser", "virtual", "loader")
-"""The nearest to the paper first: where two disagree, the first counts."""
+"""Ways from nearest to farthest from the paper. Where two disagree, the first counts."""
 IN_VIRTUAL_TIME: frozenset[Way] = frozenset(("virtual", "loader"))
 
 
@@ -32,13 +33,13 @@ class Told(Struct, frozen=True, kw_only=True):
     more: More | None = None
     """More loads that would decide it, if it is open and some of it was run."""
     printed: str = ""
-    """The answer that the page prints, where today's rules give another or cannot tell."""
+    """The answer printed on the page, if today's rules give another or cannot tell."""
     stacks: Stacks = "none"
     pages: Pages = "none"
     loads: int = 0
-    """The least of any cell that was run."""
+    """Fewest loads of any cell that was run."""
     run: int = 0
-    """Cells that were run."""
+    """Number of cells that were run."""
 
 
 class Given(Struct, frozen=True, kw_only=True):
@@ -56,7 +57,7 @@ class Given(Struct, frozen=True, kw_only=True):
     """Whether these rules stood before the first visit."""
     source: Literal["capsule", "published page"]
     command: str
-    """Makes this file again; empty for a published page."""
+    """Command that makes this file again; empty for a published page."""
     answers: tuple[Told, ...]
 
 
@@ -82,7 +83,7 @@ def write(folder: Path, given: Given) -> Path:
 
 
 def of_folder(folder: Path, page: str, command: str) -> Given:
-    """What `claims.json` of a paper's folder says.
+    """The answers in `claims.json` of a paper's folder.
 
     Raises `InputError` if there are no claims, if nothing was run, or by the load generator in real
     time.

@@ -1,4 +1,4 @@
-"""What an open claim needs: where to run it, which cells, and how many blocks."""
+"""The needs of an open claim: where to run it, which cells, and how many blocks."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -26,11 +26,11 @@ _SIZED = (Difference, Extreme, OneRtt, OneRttTable, Sensitivity)
 """Kinds of predicates that are not testable on a stand-in because of its size, see
 `dragstrip_papers.base.sized`."""
 LARGE = 100
-"""Cells; a claim about more is cheapest with the load generator."""
+"""Number of cells above which the load generator is the cheapest way to answer a claim."""
 
 
 class Power(Struct, frozen=True):
-    """How often made-up worlds are answered rightly, the worse of both kinds of loads
+    """Share of made-up worlds that are answered correctly, the smaller one of both kinds of loads
     (docs/reference/claims-power.md)."""
 
     true: float
@@ -115,8 +115,7 @@ def powers(file: Path) -> Powers:
 def needs(
     claim: Claim, paper: Published, reached: pl.DataFrame, known: Mapping[int, Power]
 ) -> Needs | None:
-    """What would decide it; None for a claim without a predicate. `reached` are the cells that it
-    looks at."""
+    """The needs of a claim; None without a predicate. `reached` are the cells that it looks at."""
     if claim.predicate is None:
         return None
     blocks = least(known)
@@ -131,7 +130,8 @@ def needs(
 
 
 def _sized(predicate: AnyPredicate) -> bool:
-    """Whether it asks how large an effect is. On a stand-in that says nothing about the page."""
+    """Whether the claim is about the size of an effect. On a stand-in, this says nothing about the
+    page."""
     return any(isinstance(part, _SIZED) for part in parts_of(predicate))
 
 

@@ -1,4 +1,4 @@
-"""Which campaigns answer the most open claims an hour."""
+"""Chooses the campaigns that answer the most open claims per hour."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -16,10 +16,10 @@ from dragstrip_papers.overall.rows import Row
 from dragstrip_papers.parts import parts_of
 
 WORTH = 0.05
-"""Least rise of a claim's chance of an answer with which the plan names the claim."""
+"""Least rise in a claim's chance of an answer for the plan to name the claim."""
 _LEAST_HOURS = 0.01
 _SPENT = 2
-"""Loads made spend the chance of up to this many times as many loads."""
+"""A number of loads uses up the chance of up to this many times as many loads."""
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -38,11 +38,12 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 Made = dict[str, dict[Cell, int]]
-"""Blocks of each cell, by folder."""
+"""Number of blocks of each cell, by folder."""
 
 
 def already_made(given: Iterable[Given]) -> Made:
-    """What the folders hold whose answers are kept: all cells of the claims that they ran whole."""
+    """The blocks in folders whose answers are kept: all cells of the claims that were run
+    completely."""
     made: Made = {}
     for page in given:
         cells = _cells_of(page.paper)
@@ -64,10 +65,10 @@ def plan(
     """The campaigns, each time the one with the most answers an hour next.
 
     A claim's chance of an answer is the mean of that in worlds where it is true and where it is
-    false. Claims that restate others are not counted. What is begun is not paid again, and the
-    chance that it had is spent, because its claims are still open. Half of the simulated loads
-    spend the chance of all of them: what they left open is mostly that pages differ. Fewer loads
-    than a claim asks for spend nothing.
+    false. Claims that restate others are not counted. Loads already made cost nothing, but their
+    chance is used up, because their claims are still open. Half of the simulated loads use up the
+    chance of all of them, because claims stay open mostly since pages differ. Fewer loads than a
+    claim needs use up nothing.
     """
     claims = {row.id: row for row in rows if row.answer == "open" and not row.restates}
     made: Made = {name: dict(cells) for name, cells in begun.items()}

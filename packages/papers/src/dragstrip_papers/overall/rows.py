@@ -24,9 +24,9 @@ class Source(Struct, frozen=True, kw_only=True):
     why: str
     more: More | None
     printed: str
-    """What the page prints, where today's rules give another answer or cannot tell."""
+    """The answer that the page prints, if today's rules give another answer or cannot tell."""
     n: int
-    """Loads a cell, the least."""
+    """Fewest loads of any cell."""
     run: int
     """Cells that were run; 0 for a published page whose capsule is not kept."""
     stacks: str

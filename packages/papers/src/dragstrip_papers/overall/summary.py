@@ -50,7 +50,7 @@ class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Summary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What holds, what does not, what is not known, and how far to trust it."""
+    """The results that hold, that do not, and that are unknown, and how far to trust them."""
 
     lead: Sentence
     section: list[Section]

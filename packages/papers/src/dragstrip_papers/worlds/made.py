@@ -1,9 +1,9 @@
 """Made-up worlds in which a claim is true, is false, or lies on its edge.
 
-Each kind of predicate knows which level of which stack on which cell makes it so. Levels are
+Each kind of predicate defines which level of which stack on which cell makes it true. Levels are
 population medians in ms; noise comes on top (`dragstrip_papers.worlds.simulate`). A world is not
-the predicate read backwards: it sets ratios, differences and times, whatever the predicate does
-with the loads it is then given.
+the inverse of the predicate: it sets ratios, differences and times, however the predicate evaluates
+the loads.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -46,9 +46,9 @@ Side = Literal["low", "high"]
 
 BASE_MS = 2000.0
 CLEAR = 1.25
-"""A ratio that is clearly one."""
+"""A ratio that clearly shows a difference."""
 PAGES_SPREAD = 0.05
-"""Standard deviation of what pages have to themselves, as a share, where a claim is about pages."""
+"""Standard deviation of the pages' own effects, as a fraction, for claims about pages."""
 FEW_PAGES = 2
 """Fewest pages beyond an edge that make a clear case."""
 UNSURE = 0.2
@@ -61,8 +61,8 @@ class World(Struct, frozen=True):
     alone: bool = False
     """Whether only the first of its parts or cells has this state; the others are clearly true."""
     counted: bool = False
-    """Cells are counted, and no whole number lies on the edge: `edge` is just beyond it, and
-    `inside` just within."""
+    """Whether cells are counted and no whole number lies on the edge. Then `edge` is just beyond
+    the edge, and `inside` just within."""
 
     def words(self) -> str:
         side = "" if self.state == "true" else f" {self.side}"
@@ -172,7 +172,7 @@ def worlds(predicate: AnyPredicate) -> list[World]:
 
 
 def _certain(predicate: AnyPredicate) -> bool:
-    """No load enters, so that there is nothing to be unsure of on the edge."""
+    """Whether no load affects the answer, so that nothing is uncertain on the edge."""
     if isinstance(predicate, All | Either):
         return all(_certain(part) for part in predicate.parts)
     return isinstance(predicate, Corpus | AuditCount)

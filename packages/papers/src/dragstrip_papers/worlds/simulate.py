@@ -1,7 +1,7 @@
-"""How often would a claim be answered, and how, in a world that we made up?
+"""Simulates how often a claim would be answered, and how, in a made-up world.
 
-Loads are drawn around the levels of `dragstrip_papers.worlds.made`, as many as asked for, and the
-claim is answered as if they had been measured.
+A given number of loads is drawn around the levels of `dragstrip_papers.worlds.made`, and the claim
+is answered as if they had been measured.
 """
 
 from collections import Counter
@@ -35,7 +35,7 @@ OPEN = ("open", "not testable")
 
 
 class Tally(Struct, frozen=True):
-    """Answers in a world."""
+    """Number of answers of each kind in a world."""
 
     world: World
     shape: Shape
@@ -51,7 +51,7 @@ class Tally(Struct, frozen=True):
 
     @property
     def right(self) -> float:
-        """Share of right answers; without a meaning where the claim lies on its edge."""
+        """Share of right answers; meaningless if the claim lies on its edge."""
         return self.share("reproduced" if self.world.state == "true" else "contradicted")
 
     @property

@@ -1,4 +1,4 @@
-"""Builds the guest's kernel: all of it or nothing."""
+"""Builds the guest's kernel, completely or not at all."""
 
 import os
 import shutil
@@ -13,11 +13,11 @@ from dragstrip.testbed.legacy.fetch import run
 from dragstrip.testbed.legacy.rewrite import rewrite
 
 BuildProgress = Callable[[str, int], None]
-"""What is being done, and how many bytes of it are there, about five times a second."""
+"""Called about five times a second with the current step and its bytes so far."""
 
 
 def lacking(given: Path | None) -> str:
-    """What this machine lacks for a build, and what to do; or nothing."""
+    """What this machine lacks for a build, and what to do; empty if nothing."""
     if why := unfit():
         return why
     fetching = {"apt-get", "dpkg-deb"} if given else set[str]()
@@ -31,9 +31,9 @@ def lacking(given: Path | None) -> str:
 def build(given: Path | None = None, progress: BuildProgress = lambda _what, _bytes: None) -> Path:
     """Build the kernel from the sources `given` or Debian's; returns its path.
 
-    Raises `TestbedError` if this machine lacks something, if the sources are not those that our
-    changes were written for, or if the build fails, and `InputError` if `given` is no kernel.
-    However this ends, the kernel's folder holds all of it or does not exist.
+    Raises `TestbedError` if this machine lacks a program, if our changes do not fit the sources, or
+    if the build fails, and `InputError` if `given` holds no kernel sources. The kernel's folder is
+    complete or does not exist, even after an error.
     """
     if lack := lacking(given):
         raise TestbedError(lack)
@@ -88,7 +88,8 @@ def _option(name: str, value: str) -> tuple[str, ...]:
 
 
 def _refuse_unless(config: Path) -> None:
-    """The kernel's own rules drop an option whose needs are not met, without a word."""
+    """Raise `TestbedError` if the configuration lacks one of our options: make drops an option
+    silently if its dependencies are not met."""
     there = dict(
         line.split("=", 1) for line in config.read_text().splitlines() if line[:1] not in ("#", "")
     )

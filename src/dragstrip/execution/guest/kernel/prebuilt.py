@@ -1,7 +1,7 @@
-"""A built kernel as one archive, so that others need not build it: made here, taken there.
+"""Packs a built kernel into an archive, and installs one, so that others need not build it.
 
-It holds the kernel, its configuration, our changes, its licence, and where its sources are. Under
-the GPL, a site that offers the archive must offer these sources, too.
+The archive holds the kernel, its configuration, our changes, its licence, and the address of its
+sources. Under the GPL, a site that offers the archive must offer these sources, too.
 """
 
 import io
@@ -22,11 +22,12 @@ It is licensed under the GPL, version 2 (COPYING). Its sources are the Debian pa
 must offer that package beside it. To build the same kernel: dragstrip virtual install
 """
 _LIMIT = 200_000_000
-"""Bytes of a file that an archive may hold."""
+"""Largest file in an archive, in bytes."""
 
 
 def pack(kernel: Path, archive: Path) -> None:
-    """Write a kernel of this recipe to `archive` (.tar.xz), the same bytes each time."""
+    """Write a kernel of this version's recipe to `archive` (.tar.xz). The same kernel always gives
+    the same bytes."""
     folder = kernel.parent
     text = _SOURCES.format(version=name_of(kernel).split("-")[1], package=PACKAGE, suite=SUITE)
     contents = {name: (folder / name).read_bytes() for name in FILES} | {"SOURCES": text.encode()}
@@ -43,10 +44,11 @@ def pack(kernel: Path, archive: Path) -> None:
 
 
 def take(archive: Path) -> Path:
-    """Install the kernel of an archive that `pack` wrote; returns its path.
+    """Install the kernel from an archive that `pack` wrote; returns its path.
 
-    Raises `InputError` if it is none, was built by another recipe than this version's, or does not
-    run here. However this ends, the kernel's folder holds all of it or does not exist.
+    Raises `InputError` if the archive holds no kernel, if another recipe than this version's built
+    it, or if it does not run here. The kernel's folder is complete or does not exist, even after an
+    error.
     """
     try:
         with tarfile.open(archive) as tar:

@@ -1,4 +1,4 @@
-"""What the guest's kernel is built from, and where it lies once it is built."""
+"""The recipe of the guest's kernel, and where built kernels are kept."""
 
 import hashlib
 import platform
@@ -11,11 +11,11 @@ from dragstrip.testbed.errors import TestbedError
 
 PACKAGE = "linux-source-7.2"
 SUITE = "sid"
-"""The Debian package with the sources, and the suite that has it. Its release 7.2.13 was tried.
-Another is taken if the files to be changed are the same; it is then another kernel by name."""
+"""The Debian suite with the package of sources. Release 7.2.13 was tried. Another release works if
+the files that we change are the same; its kernel then has another name."""
 LICENCE = "GPL-2.0, as are our changes to it"
 BYTES = 160_000_000
-"""About what crosses the network."""
+"""Approximate download size of the sources, in bytes."""
 PROGRAMS = {
     "apt-get": "apt",
     "bc": "bc",
@@ -27,16 +27,16 @@ PROGRAMS = {
     "tar": "tar",
     "xz": "xz-utils",
 }
-"""Needed to build it, with the Debian package of each."""
+"""Programs needed to build the kernel, with the Debian package of each."""
 
 
 def rules() -> Path:
-    """The changes to its sources, see `dragstrip.testbed.legacy.rewrite`."""
+    """The file with our changes to the sources, see `dragstrip.testbed.legacy.rewrite`."""
     return _beside("rules.toml")
 
 
 def options() -> list[tuple[str, str]]:
-    """Kernel options beyond the defaults, with the value of each: ``y``, ``n`` or a number."""
+    """Kernel options beyond the defaults, each with its value: ``y``, ``n`` or a number."""
     values = []
     for line in _beside("options.txt").read_text().splitlines():
         word = line.strip()
@@ -57,7 +57,7 @@ def digest() -> str:
 
 
 def root() -> Path:
-    """Where built kernels are kept; removing it removes them all."""
+    """The folder of all built kernels. It can be deleted."""
     return cache_folder("virtual")
 
 
@@ -68,7 +68,7 @@ def installed() -> Path | None:
 
 
 def unfit() -> str:
-    """Why this machine cannot run such a kernel, or nothing."""
+    """Why this machine cannot run such a kernel; empty if it can."""
     machine = platform.machine()
     if machine == "x86_64":
         return ""
@@ -76,7 +76,7 @@ def unfit() -> str:
 
 
 def kernel() -> Path:
-    """The guest's kernel. Raises `TestbedError` with what to do where there is none."""
+    """Path of the guest's kernel. Raises `TestbedError`, which says how to get one."""
     path = installed()
     if not path:
         missing = "the kernel for virtual time is missing: dragstrip virtual install"
@@ -85,7 +85,7 @@ def kernel() -> Path:
 
 
 def name_of(kernel: Path) -> str:
-    """Such as ``linux-7.2.13-0123456789ab``: its version, and the digest of its recipe."""
+    """The kernel's version and the digest of its recipe, such as ``linux-7.2.13-0123456789ab``."""
     return kernel.parent.name
 
 

@@ -1,7 +1,7 @@
-"""The kernel's sources, from Debian or from a file, unpacked.
+"""Gets the kernel's sources from Debian or from a file, and unpacks them.
 
-apt-get fetches them from the mirror that this machine uses, with lists and state of its own in a
-scratch folder: nothing on the system changes, no privilege is needed, and apt checks Debian's
+apt-get fetches them from the mirror that this machine uses, with its own lists and state in a
+scratch folder. Nothing on the system changes, no privilege is needed, and apt checks Debian's
 signature.
 """
 
@@ -19,10 +19,10 @@ _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
 def sources(work: Path, given: Path | None, progress: Progress) -> Path:
-    """The top of the unpacked sources, below the empty folder `work`.
+    """The top folder of the unpacked sources, inside the empty folder `work`.
 
     `given` is an archive of a Linux release; None fetches Debian's package. Raises `TestbedError`
-    if it cannot be fetched, `InputError` if `given` holds no kernel.
+    if the sources cannot be fetched, `InputError` if `given` holds no kernel sources.
     """
     archive = given or _fetched(work, progress)
     if not archive.is_file():
@@ -43,7 +43,7 @@ def sources(work: Path, given: Path | None, progress: Progress) -> Path:
 
 
 def version(tree: Path) -> str:
-    """Such as ``7.2.13``."""
+    """The version of the sources, such as ``7.2.13``."""
     fields = {}
     for line in (tree / "Makefile").read_text().splitlines()[:8]:
         name, _, value = line.partition("=")
@@ -83,7 +83,7 @@ def _fetched(work: Path, progress: Progress) -> Path:
 
 
 def _mirror() -> str:
-    """The mirror of Debian that this machine's own sources name."""
+    """The Debian mirror in this machine's apt sources."""
     if not shutil.which("apt-get"):
         raise TestbedError("apt-get is missing: get the sources of Linux, name them with --source")
     asked = ["apt-get", "indextargets", "--format", "$(ORIGIN) $(REPO_URI)"]

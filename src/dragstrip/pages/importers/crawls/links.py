@@ -1,5 +1,4 @@
-"""What an HTML document links to, frames, and is called: by patterns, so in time linear in its
-length."""
+"""Finds an HTML document's links, frames and title by patterns, in time linear in its length."""
 
 import html
 import re
@@ -24,11 +23,11 @@ _FRAMES = ("iframe", "frame", "embed", "object")
 
 
 class Links(Struct, frozen=True, kw_only=True):
-    """URLs are absolute, without fragments."""
+    """The links of a document, as absolute URLs without fragments."""
 
     linked: frozenset[str] = frozenset()
     framed: frozenset[str] = frozenset()
-    """URLs of frames, and those that the document moves on to by itself."""
+    """URLs of frames, and URLs to which the document navigates by itself."""
     title: str = ""
 
 
@@ -53,6 +52,6 @@ def links(text: str, url: str) -> Links:
 
 
 def _joined(base: str, written: str) -> str:
-    """The absolute URL; empty if it is no URL of the web."""
+    """The absolute URL; empty if it is not an http(s) URL."""
     found = absolute(base, html.unescape(written).strip())
     return found if found.startswith(("http:", "https:")) else ""

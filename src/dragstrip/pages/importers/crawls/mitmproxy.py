@@ -1,4 +1,4 @@
-"""Read the flow files that mitmproxy saves (`mitmdump -w`)."""
+"""Reads the flow files that mitmproxy saves (`mitmdump -w`)."""
 
 import math
 import os
@@ -58,7 +58,7 @@ class _Flow(Struct):
 
 
 def read_flows(path: Path, limits: Limits = DEFAULT) -> Contents:
-    """What a file of mitmproxy's flows holds. Raises `PageError`."""
+    """The content of a mitmproxy flow file. Raises `PageError`."""
     meter, notes, spool = Meter(limits), Notes(), Spool()
     exchanges: list[Recorded] = []
     try:

@@ -1,9 +1,10 @@
-"""Where a visit may start in a crawl, and what belongs to it.
+"""Finds in a crawl where visits start, and which exchanges belong to each.
 
-What the recording tells is taken: lists of pages, ids of pages, Sec-Fetch-Dest. Else a document is
-a start if an earlier document links to it and none frames it; or if no request led to it, and it
-either came after a long pause, or requests name it as their Referer and none names an earlier start
-any more. Exchanges belong to the start that their Referer leads to, else to the latest.
+The recording's own data is used first: lists of pages, ids of pages, Sec-Fetch-Dest. Without it, a
+document is a start if an earlier document links to it and none has it in a frame. A document
+without link or Referer is a start if it came after a long pause, or if later requests name it as
+their Referer and none names an earlier start. An exchange belongs to the start that its Referer
+leads to, else to the latest start.
 """
 
 from collections.abc import Sequence
@@ -19,28 +20,28 @@ from dragstrip.pages.importers.crawls.links import Links, links
 from dragstrip.pages.importers.named import text_of
 
 _PAUSE_S = 10.0
-"""Time without a request before a start to which nothing leads; our choice."""
-
-
-_MOVES_S = 5.0
-"""Time after its start within which a page moves on by itself, where no link leads on; our
+"""Seconds without a request after which a document without link or Referer counts as a start. Our
 choice."""
 
 
+_MOVES_S = 5.0
+"""Seconds after its start within which a page may navigate by script or ``<meta>``. Our choice."""
+
+
 class _Seen(Struct, frozen=True, kw_only=True):
-    """What one exchange says of its place in the crawl."""
+    """The signs that one exchange gives of its place in the crawl."""
 
     url: str
     referer: str
     dest: str
-    """Sec-Fetch-Dest; for requests of scripts also ``empty`` if other headers imply it."""
+    """Value of Sec-Fetch-Dest; for requests of scripts also ``empty`` if other headers imply it."""
     page: str
     is_document: bool
     target: str
-    """Where it redirects to; empty if nowhere."""
+    """Target of a redirect; empty for other answers."""
     began: float
     ended: float
-    """Seconds."""
+    """Time at which it ended, in s."""
 
 
 class _Told(Struct, frozen=True, kw_only=True):
@@ -56,8 +57,8 @@ class _Told(Struct, frozen=True, kw_only=True):
 def navigations(
     exchanges: Sequence[Recorded], told: Sequence[RecordedNavigation], pages: Sequence[str]
 ) -> tuple[RecordedNavigation, ...]:
-    """The starts of visits, in recorded order. `told` are the pages that the recording lists, and
-    `pages` the id of each exchange's page, empty if it has none."""
+    """The navigations of a crawl, in recorded order. `told` are the pages that the recording lists,
+    and `pages` has the id of each exchange's page, empty if it has none."""
     accepts = [header(x.request_headers, "accept").lower() for x in exchanges]
     by_browser = any("text/html" in a for a in accepts)
     seen = [
@@ -115,7 +116,8 @@ def _dest(asked: Headers) -> str:
 
 
 def _heads(seen: Sequence[_Seen]) -> list[int]:
-    """The first redirect that led to each exchange; itself if none did."""
+    """Index of the first redirect that led to each exchange; the exchange's own index if none
+    did."""
     heads: list[int] = []
     leading: dict[str, int] = {}
     for index, one in enumerate(seen):
@@ -129,7 +131,7 @@ def _heads(seen: Sequence[_Seen]) -> list[int]:
 def _starts(
     exchanges: Sequence[Recorded], seen: Sequence[_Seen], heads: Sequence[int], told: _Told
 ) -> dict[int, str]:
-    """The documents that visits start at, with their titles."""
+    """Titles of the documents that visits start at, by index."""
     signs = _Signs(seen, heads, told)
     starts: dict[int, str] = {}
     for index, one in enumerate(seen):
@@ -145,7 +147,7 @@ def _starts(
 
 
 class _Signs:
-    """Signs in the crawl before a document of how it was reached."""
+    """Collects signs of how each document of a crawl was reached."""
 
     def __init__(self, seen: Sequence[_Seen], heads: Sequence[int], told: _Told) -> None:
         self.linked: set[str] = set()
@@ -177,7 +179,7 @@ class _Signs:
         return alone or self._pauses[self._heads[index]] >= _PAUSE_S
 
     def _moved_on(self, head: _Seen) -> bool:
-        """Whether the latest start led to it by a script or by ``<meta>``."""
+        """Whether the latest start led to this document by a script or by ``<meta>``."""
         latest = self._latest
         return (
             latest is not None
@@ -193,7 +195,7 @@ class _Signs:
 
 
 def _pauses(seen: Sequence[_Seen]) -> list[float]:
-    """How long nothing had been under way before each exchange, in seconds."""
+    """Time in s before each exchange during which nothing was under way."""
     found, until = [], float("inf")
     for one in seen:
         found.append(one.began - until)
@@ -207,7 +209,7 @@ def _links(exchange: Recorded, url: str) -> Links | None:
 
 
 def _owners(seen: Sequence[_Seen], heads: Sequence[int], starts: Sequence[int]) -> list[int | None]:
-    """The start that each exchange belongs to; None for what no page asked for."""
+    """Index of the start that each exchange belongs to; None for exchanges that no page caused."""
     by_page = {seen[start].page: start for start in reversed(starts) if seen[start].page}
     by_start = {seen[start].url: start for start in reversed(starts)}
     first_of = {heads[start]: start for start in starts}
@@ -236,7 +238,8 @@ def _owners(seen: Sequence[_Seen], heads: Sequence[int], starts: Sequence[int]) 
 
 
 def _is_cut(referer: str, url: str) -> bool:
-    """Whether a browser may have cut the Referer to its origin, as it does for other origins."""
+    """Whether a browser may have cut the Referer down to its origin, as it does for requests to
+    other origins."""
     origin = _origin(referer)
     return referer == f"{origin}/" and origin != _origin(url)
 

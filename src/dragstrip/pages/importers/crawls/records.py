@@ -23,16 +23,16 @@ _MOST_BLANKS = 1_000
 
 
 class Damaged(ValueError):
-    """The file is cut off or inconsistent; the text says where."""
+    """Raised for a truncated or inconsistent file; the text says where."""
 
 
 class RawRecord(Struct, frozen=True, kw_only=True):
     where: str
-    """Name of the place for sentences, such as ``record 3 (https://a.test/)``."""
+    """The record's place in words, such as ``record 3 (https://a.test/)``."""
     type: str
     uri: str
     fields: dict[str, str]
-    """Fields by name in lower case."""
+    """Header fields by name in lower case."""
     block: bytes
 
     def field(self, name: str) -> str:
@@ -40,10 +40,10 @@ class RawRecord(Struct, frozen=True, kw_only=True):
 
 
 class _Lines(BufferedReader):  # type: ignore[misc]
-    """What warcio reads a file from.
+    """A reader for warcio, which limits the length of lines and headers.
 
-    Lines and headers are bounded. A record that no empty line follows gets one: warcio would drop
-    the next record's first line.
+    If no empty line follows a record, the reader adds one: without it warcio would drop the first
+    line of the next record.
     """
 
     def __init__(self, stream: IO[bytes], limits: Limits, *, arc: bool) -> None:
@@ -94,7 +94,7 @@ class _Lines(BufferedReader):  # type: ignore[misc]
 def records(
     file: IO[bytes], path: Path | str, meter: Meter, changes: list[str], *, arc: bool = False
 ) -> Iterator[RawRecord]:
-    """The records of an opened file; `path` names it in errors. Sentences on repairs join
+    """The records of an opened file; `path` names it in errors. Sentences on repairs are added to
     `changes`. Raises `PageError`."""
     where = "its first record"
     try:

@@ -1,4 +1,4 @@
-"""The body that a WARC's revisit record stands for (WARC 1.1, section 6.7)."""
+"""Finds the body that a WARC's revisit record refers to (WARC 1.1, section 6.7)."""
 
 import base64
 import binascii
@@ -15,7 +15,8 @@ Digest = tuple[str, bytes]
 
 
 class Refers(Struct, frozen=True, kw_only=True):
-    """A record's own names, and the names it refers to; texts are empty where it does not say."""
+    """The identifiers of a record (id, URI, date, digest), and of the record it refers to. Missing
+    ones are empty."""
 
     id: str = ""
     uri: str = ""
@@ -28,7 +29,7 @@ class Refers(Struct, frozen=True, kw_only=True):
 
 
 class Bodies:
-    """The answers that a recording holds whole, found by every name that a revisit may use."""
+    """The complete answers in a recording, by every identifier that a revisit may use."""
 
     def __init__(self, held: Sequence[tuple[Refers, Recorded]]) -> None:
         self._held = held
@@ -39,7 +40,7 @@ class Bodies:
         self._hashed: dict[str, dict[bytes, Recorded]] = {}
 
     def of(self, revisit: Refers) -> Recorded | None:
-        """The record that a revisit refers to; None if the body is in another file."""
+        """The answer that a revisit refers to; None if the body is in another file."""
         said = (
             self._by_id.get(revisit.to_id) if revisit.to_id else None,
             self._by_date.get((revisit.to_uri, revisit.to_date)),
@@ -58,7 +59,7 @@ class Bodies:
         self._by_date.setdefault((revisit.uri, revisit.date), (revisit, found))
 
     def _with(self, wanted: Digest) -> Recorded | None:
-        """The answer with this digest, which its record may lack."""
+        """The answer with this digest, computed from its body if its record lacks one."""
         algorithm, value = wanted
         if wanted in self._by_digest or algorithm not in _SIZES:
             return self._by_digest.get(wanted)
@@ -72,13 +73,14 @@ class Bodies:
 
 
 def _contradict(one: str, other: str) -> bool:
-    """Whether two digests are of different payloads."""
+    """Whether two digests show that the payloads differ."""
     this, that = digest(one), digest(other)
     return bool(one and other) and this[0] == that[0] and this[1] != that[1]
 
 
 def digest(text: str) -> Digest:
-    """``sha-256:AB12...``, in hexadecimal or Base32 of any case, as algorithm and bytes."""
+    """Algorithm and bytes of a digest such as ``sha-256:AB12...``, in hexadecimal or Base32 of any
+    case."""
     name, _, value = text.strip().partition(":")
     algorithm = name.strip().lower().replace("-", "")
     value = value.strip().rstrip("=")

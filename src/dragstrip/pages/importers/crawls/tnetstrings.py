@@ -1,6 +1,6 @@
 """Tagged netstrings (https://tnetstrings.info), in the dialect of mitmproxy's flow files.
 
-Written here, because mitmproxy pins versions of packages that we need newer.
+This is our own parser, because mitmproxy pins packages to versions older than we need.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +11,7 @@ _MOST_DIGITS = 12
 
 
 class Malformed(ValueError):
-    """The bytes are no tagged netstring; the text says why."""
+    """Raised for bytes that are not a tagged netstring; the text says why."""
 
 
 def values(file: IO[bytes], most: int, depth: int) -> Iterator[Any]:
@@ -28,7 +28,7 @@ def values(file: IO[bytes], most: int, depth: int) -> Iterator[Any]:
 
 
 def _digits(file: IO[bytes]) -> bytes:
-    """The digits of a length; nothing at the end of the file."""
+    """The digits of a length; empty at the end of the file."""
     digits = b""
     while (byte := file.read(1)) != b":":
         if not byte and not digits:

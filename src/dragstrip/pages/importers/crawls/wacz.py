@@ -1,4 +1,4 @@
-"""Read a WACZ (Web Archive Collection Zipped 1.1): WARC files and a list of pages in a zip."""
+"""Reads a WACZ (Web Archive Collection Zipped 1.1): WARC files and a list of pages in a zip."""
 
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -31,7 +31,7 @@ class _Page(Struct, frozen=True):
 
 
 def read_wacz(path: Path, limits: Limits = DEFAULT) -> Contents:
-    """What a WACZ holds. Raises `PageError`."""
+    """The content of a WACZ. Raises `PageError`."""
     crawl = Crawl(limits)
     try:
         with plain_file(path) as file, zipfile.ZipFile(file) as archive:

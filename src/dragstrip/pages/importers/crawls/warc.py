@@ -1,4 +1,4 @@
-"""Read WARC and ARC files (ISO 28500), one or several of one crawl."""
+"""Reads WARC and ARC files (ISO 28500), one file or several of one crawl."""
 
 import io
 import re
@@ -29,7 +29,7 @@ _HEAD_END = re.compile(rb"\r?\n\r?\n")
 
 
 class _Record(Struct, frozen=True, kw_only=True):
-    """A record that says something of one exchange."""
+    """A record that describes part of an exchange."""
 
     kind: str
     """Kind of the record: one of `_KINDS`."""
@@ -38,19 +38,19 @@ class _Record(Struct, frozen=True, kw_only=True):
     concurrent_to: str
     page_id: str
     http: Recorded | None
-    """None for an empty block."""
+    """The HTTP message in the record; None for an empty block."""
 
 
 def read_warc(path: Path, limits: Limits = DEFAULT) -> Contents:
-    """What a WARC or ARC file holds. Raises `PageError`."""
+    """The content of a WARC or ARC file. Raises `PageError`."""
     return read_warcs([path], limits)
 
 
 def read_warcs(
     paths: Sequence[Path], limits: Limits = DEFAULT, told: Sequence[RecordedNavigation] = ()
 ) -> Contents:
-    """The content of several WARC files of one crawl, by time; `told` are the pages that it lists.
-    Raises `PageError`."""
+    """The content of several WARC files of one crawl, in order of time; `told` are the pages that
+    the crawl lists. Raises `PageError`."""
     crawl = Crawl(limits)
     for path in paths:
         with plain_file(path) as file:
@@ -61,7 +61,7 @@ def read_warcs(
 
 
 class Crawl:
-    """Records of one crawl. Bodies wait on disk."""
+    """Collects the records of one crawl. Bodies are kept on disk."""
 
     def __init__(self, limits: Limits) -> None:
         self.meter = Meter(limits)
@@ -72,7 +72,7 @@ class Crawl:
         self._latest = EPOCH
 
     def add(self, raw: Iterable[RawRecord]) -> None:
-        """More records, in the order of their file."""
+        """Add records, in the order of their file."""
         for one in raw:
             if one.type in _KINDS and one.uri.lower().startswith(("http:", "https:")):
                 self._add(one)
@@ -80,8 +80,7 @@ class Crawl:
     def contents(
         self, source: str, told: Sequence[RecordedNavigation] = (), *, several: bool = False
     ) -> Contents:
-        """The content of all files that were added; `told` are the pages that the recording
-        lists."""
+        """The content of all added files; `told` are the pages that the recording lists."""
         exchanges, pages = self._exchanges()
         if several:
             order = sorted(range(len(exchanges)), key=lambda i: exchanges[i].started)
@@ -150,7 +149,7 @@ class Crawl:
         )
 
     def _date(self, raw: RawRecord) -> datetime:
-        """Start of the record; if the file does not say, the start of the record before it."""
+        """Start time of the record, or of the record before it if it has none."""
         try:
             date = datetime.fromisoformat(raw.field("warc-date"))
             self._latest = date if date.tzinfo else date.replace(tzinfo=UTC)
@@ -161,7 +160,8 @@ class Crawl:
         return self._latest
 
     def _exchanges(self) -> tuple[list[Recorded], list[str]]:
-        """Answers with what their requests and the bodies they refer to say; and their page ids."""
+        """The answers, completed by their requests and by the bodies they refer to, and their page
+        ids."""
         asked = _Requests([r for r in self._records if r.kind == "request"])
         held = [r for r in self._records if r.kind == "response" and r.http]
         bodies = Bodies([(r.refers, r.http) for r in held if r.http])
@@ -206,7 +206,7 @@ def _bare(identifier: str) -> str:
 
 
 class _Requests:
-    """Requests by what names their answers."""
+    """Requests, by the identifiers that their answers use."""
 
     def __init__(self, found: Sequence[_Record]) -> None:
         self._by_id: dict[str, _Record] = {}

@@ -1,1 +1,1 @@
-"""Pages and sites that were saved as files: HTML with its folder, MHTML, mirrors."""
+"""Imports pages and sites saved as files: HTML with its folder, MHTML, mirrors."""

@@ -1,4 +1,4 @@
-"""Read a page as browsers save it: an HTML file and the files beside it that it names."""
+"""Reads a page as browsers save it: an HTML file and the files that it names in the same folder."""
 
 import glob
 import os
@@ -19,16 +19,16 @@ _SAVED_FROM = re.compile(
     re.IGNORECASE,
 )
 _FOLDERS = ("_files", ".files", "-Dateien", "_fichiers")
-"""What browsers append to the name of the HTML file, in some languages."""
+"""Endings of the folder that browsers save next to the HTML file, in some languages."""
 NOWHERE = "https://saved.test/"
 UNTOLD = "sizes on the wire are those of the files: how bodies were compressed is not recorded"
 
 
 def read_saved(path: Path, limits: Limits = DEFAULT) -> Contents:
-    """The page in an HTML file and the files beside it. Raises `PageError`.
+    """The page in an HTML file and the files that belong to it. Raises `PageError`.
 
-    Everything is served from the host it was saved from, by the relative addresses that the browser
-    wrote into the HTML; whatever it did not save is missing.
+    All files are served from the host that the page was saved from, at the relative URLs that the
+    browser wrote into the HTML. Files that it did not save are missing.
     """
     meter = Meter(limits)
     html = read_plain(path, meter)
@@ -54,14 +54,14 @@ def read_saved(path: Path, limits: Limits = DEFAULT) -> Contents:
 
 
 def saved_files(path: Path) -> list[Path]:
-    """The files that `read_saved` reads, or some more. Raises `PageError`."""
+    """The files that `read_saved` reads, and perhaps more. Raises `PageError`."""
     html = read_plain(path, Meter(DEFAULT))
     files, _ = _beside(path, _start(html), DEFAULT)
     return [path, *files]
 
 
 def answer(url: str, kind: str, body: bytes) -> Recorded:
-    """A file of a saved page, which any page may read."""
+    """The answer for a file of a saved page. It allows every origin to read it."""
     headers = (("content-type", kind), ("access-control-allow-origin", "*"))
     return Recorded(url=url, status_text="OK", headers=headers, wire=body)
 
@@ -71,7 +71,8 @@ def _start(html: bytes) -> Recorded:
 
 
 def _saved_from(html: bytes) -> str:
-    """URL from which the browser says that it saved the page; a made-up host if it does not say."""
+    """URL of the saved page, according to the browser; a made-up host if the browser did not write
+    it."""
     said = _SAVED_FROM.search(html[:4096])
     try:
         return servable((said[1] or said[2]).decode()) if said else NOWHERE
@@ -80,9 +81,8 @@ def _saved_from(html: bytes) -> str:
 
 
 def _beside(path: Path, start: Recorded, limits: Limits) -> tuple[list[Path], list[str]]:
-    """The files that the page names, and all of a folder that is called like it and that it names.
-
-    Scripts put names of files together, so the whole folder is read.
+    """The files that the page names, and sentences on skipped ones. If the page names a folder like
+    itself, all its files count, because scripts compose file names.
     """
     text = text_of(start)
     files: dict[Path, None] = {}
@@ -98,7 +98,7 @@ def _beside(path: Path, start: Recorded, limits: Limits) -> tuple[list[Path], li
 
 
 def _named_files(folder: Path, base: str, exchange: Recorded, limits: Limits) -> list[Path]:
-    """The plain files below `folder`, served from `base`, that a document or sheet names."""
+    """The plain files below `folder`, served from `base`, that a document or style sheet names."""
     found: dict[Path, None] = {}
     inside = folder.resolve()
     origin, _, _ = base.rpartition("/")

@@ -1,4 +1,4 @@
-"""Read MHTML (RFC 2557), as browsers save a page in one file: .mhtml, .mht."""
+"""Reads MHTML (RFC 2557), the format in which browsers save a page in one file: .mhtml, .mht."""
 
 import email
 import email.policy
@@ -37,7 +37,8 @@ class _Part(Struct, frozen=True, kw_only=True):
 
 
 class _Bounded(email.policy.Compat32):
-    """Python's parser of parameters takes time that is quadratic in the length of a header."""
+    """A policy that limits the length of headers: Python's parameter parser takes time quadratic in
+    it."""
 
     def __init__(self, limits: Limits = DEFAULT) -> None:
         super().__init__()
@@ -53,8 +54,8 @@ class _Bounded(email.policy.Compat32):
 def read_mhtml(path: Path, limits: Limits = DEFAULT) -> Contents:
     """The page in an MHTML file. Raises `PageError`.
 
-    References by ``cid:`` become the addresses of the parts they name: a browser cannot ask a
-    server for them.
+    ``cid:`` references become the URLs of the parts they name, because a browser cannot request
+    them from a server.
     """
     meter, notes = Meter(limits), Notes()
     try:
@@ -109,7 +110,7 @@ def _is_web(url: str) -> bool:
 
 
 def _url(part: _Part, root: str, base: str) -> str:
-    """Where a part is served from; a made-up address for one that has only an id."""
+    """URL from which a part is served; a made-up one if the part has only an id."""
     folder = root.rpartition("/")[0]
     if not part.location or part.location.lower().startswith(("about:", "cid:", "data:")):
         return absolute(base, f"/mhtml-parts/{quote(part.cid, safe='')}")

@@ -1,4 +1,5 @@
-"""Read a mirrored site: folders of hosts, as `wget -p` and HTTrack write them, or one host."""
+"""Reads a mirrored site: folders of hosts, as written by `wget -p` and HTTrack, or a single
+host."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -23,13 +24,13 @@ _HOST = re.compile(
 )
 _PAGE = (".html", ".htm", ".xhtml")
 _MADE = ("", ".php", ".asp", ".aspx", ".jsp")
-"""Endings of files that may be HTML in a host's folder."""
+"""Endings of file names in a host's folder that may be HTML."""
 _SCHEMES = ("https", "http")
-"""Folders of `wget --protocol-directories`."""
+"""Names of the folders that `wget --protocol-directories` makes."""
 
 
 class _Place(Struct, frozen=True):
-    """Where a file was mirrored from."""
+    """The address from which a file was mirrored."""
 
     scheme: str
     host: str
@@ -43,7 +44,7 @@ class _Place(Struct, frozen=True):
         return f"{self._origin()}{_quoted(path)}{mark}{_quoted(query)}"
 
     def url_of(self, name: str) -> str:
-        """The URL of a file, by its name as a converted link spells it."""
+        """The URL of a file, given its name in a converted link."""
         folder, slash, _ = self.path.rpartition("/")
         return f"{self._origin()}{_quoted(folder)}{slash}{name}"
 
@@ -56,7 +57,7 @@ def _quoted(text: str, safe: str = "/!$&'()*+,;=:@~%?") -> str:
 
 
 def is_mirror(folder: Path, files: Sequence[Path]) -> bool:
-    """Whether there are folders called like hosts, or HTML files."""
+    """Whether the folder has subfolders named like hosts, or HTML files."""
     beside = {_ending(f) for f in files if f.parent == folder}
     hosted = {_ending(f) for f in files if _hosted(f.relative_to(folder))}
     return not beside.isdisjoint(_PAGE) or not hosted.isdisjoint((*_PAGE, *_MADE))
@@ -67,9 +68,9 @@ def _ending(file: Path) -> str:
 
 
 def read_mirror(folder: Path, files: Sequence[Path], limits: Limits) -> Contents:
-    """What the `files` of a folder are on the web. Raises `PageError`.
+    """The content of the mirror's `files`, with their original URLs. Raises `PageError`.
 
-    Links that were converted to lead from one host's folder to another's are turned back.
+    Links that were converted to lead from one host's folder to another's are converted back.
     """
     meter = Meter(limits)
     several = [f for f in files if _hosted(f.relative_to(folder))]
@@ -122,7 +123,8 @@ def _answer(place: _Place, body: bytes) -> Recorded:
 
 
 def _turned_back(places: Sequence[_Place], found: list[Recorded]) -> tuple[list[Recorded], int]:
-    """The recording with ``../HOST/`` in documents and style sheets as the host's URL."""
+    """The answers with ``../HOST/`` in documents and style sheets replaced by the host's URL, and
+    how many changed."""
     schemes = {p.host: p.scheme for p in places}
     if len(schemes) < 2:
         return found, 0
@@ -142,7 +144,7 @@ def _turned_back(places: Sequence[_Place], found: list[Recorded]) -> tuple[list[
 
 
 def _asked_by_name(places: Sequence[_Place], found: list[Recorded]) -> list[Recorded]:
-    """Files by the name with the query, as converted links ask for them."""
+    """Additional answers whose path contains the query, as converted links request them."""
     text = "\n".join(text_of(x) for x in found if x.mime in REFERRING)
     made = []
     for place, one in zip(places, found, strict=True):
@@ -154,12 +156,12 @@ def _asked_by_name(places: Sequence[_Place], found: list[Recorded]) -> list[Reco
 
 
 def _first(exchange: Recorded) -> tuple[bool, int, str]:
-    """Documents first, by the length of their address."""
+    """Sort key that puts documents first, by the length of their URL."""
     return exchange.mime not in HTML, len(exchange.url), exchange.url
 
 
 def _starts(exchanges: Sequence[Recorded]) -> Iterator[RecordedNavigation]:
-    """The documents that no other frames."""
+    """The documents that no other document has in a frame."""
     documents = [i for i, x in enumerate(exchanges) if x.mime in HTML]
     seen = {i: links(text_of(exchanges[i]), exchanges[i].url) for i in documents}
     framed = {url for one in seen.values() for url in one.framed}

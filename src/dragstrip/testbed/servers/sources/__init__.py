@@ -1,7 +1,7 @@
-"""Where servers come from: one file per kind of archive.
+"""Installs servers, with one module per kind of archive.
 
-Each is fetched by its archive's own client, which knows the machine's mirrors, proxies and
-passwords. Nothing runs before its digest was checked.
+Each server is fetched by its archive's own client, which uses the machine's mirrors, proxies and
+passwords. Nothing runs before its digest is checked.
 """
 
 import platform
@@ -37,10 +37,10 @@ def source_of(server: Server) -> Source:
 
 
 def install(server: Server, tell: Teller) -> tuple[UnpackedPackage, ...]:
-    """Fetch, verify and unpack a server with all it needs, or build it; an older copy is replaced.
+    """Fetch, verify and unpack a server with everything it needs, or build it. An older copy is
+    replaced.
 
-    However this ends, the server's folder holds all of it, or is as it was. Raises
-    `TestbedError`.
+    If this fails, the server's folder is unchanged. Raises `TestbedError`.
     """
     source = source_of(server)
     for program, package in source.programs.items():

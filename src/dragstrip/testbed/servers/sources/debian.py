@@ -1,7 +1,7 @@
-"""Servers of a newer Debian release than this machine's.
+"""Installs servers from a newer Debian release than this machine's.
 
-APT resolves, fetches and verifies them in folders of its own, from the mirrors this machine uses.
-They run with the libraries that came along.
+APT resolves, fetches and verifies packages in separate folders, from this machine's mirrors. The
+servers run with the libraries of their own release.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ def fetch(server: Server, scratch: Path, home: Path, tell: Teller) -> list[Unpac
 
 
 class _Apt:
-    """APT with its own state, in which nothing is installed yet."""
+    """APT with its own state, in which no package is installed yet."""
 
     def __init__(self, folder: Path) -> None:
         self.archives = folder / "archives"
@@ -69,7 +69,7 @@ class _Apt:
         return output_of("apt-get", "-qq", *options, *words)
 
     def day(self) -> str:
-        """The archive's date, which its signed list of files states."""
+        """The archive's date, from its signed Release file."""
         for file in sorted(self._lists.glob("*Release")):
             if date := release_date(file.read_text(errors="replace")):
                 return date
@@ -77,7 +77,7 @@ class _Apt:
 
 
 def release_date(text: str) -> str:
-    """The day of a Release file, like ``2026-11-20``; empty without one."""
+    """The date of a Release file, such as ``2026-11-20``; empty if it has none."""
     for line in text.splitlines():
         if line.startswith("Date:"):
             return parsedate_to_datetime(line.removeprefix("Date:").strip()).date().isoformat()

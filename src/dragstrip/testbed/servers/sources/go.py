@@ -1,6 +1,6 @@
-"""Servers that are built from Go modules, by our small program, whose go.sum pins them all.
+"""Builds servers from Go modules: our small program uses the modules that its go.sum pins.
 
-`go` verifies each module against go.sum. The build itself may fetch nothing.
+`go` verifies each module against go.sum. The build itself has no network access.
 """
 
 from functools import partial
@@ -50,7 +50,7 @@ def fetch(server: Server, scratch: Path, home: Path, tell: Teller) -> list[Unpac
 
 
 def modules_of(sums: str) -> list[tuple[str, str, str]]:
-    """Name, version and digest of each module of a go.sum whose files are pinned."""
+    """Name, version and digest of each module in a go.sum whose files are pinned."""
     lines = (line.split() for line in sums.splitlines() if line)
     return [(n, v, digest) for n, v, digest in lines if not v.endswith("/go.mod")]
 

