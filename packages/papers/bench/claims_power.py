@@ -27,6 +27,8 @@ import msgspec
 from msgspec import Struct
 
 from dragstrip_papers.claims import KNOWN, Claim, Published, published
+from dragstrip_papers.deciding import direction
+from dragstrip_papers.predicates import AnyPredicate
 from dragstrip_papers.reached import looks_at
 from dragstrip_papers.worlds.made import Place, World, worlds
 from dragstrip_papers.worlds.simulate import Shape, Tally, places, simulate
@@ -101,35 +103,47 @@ def wanted(names: list[str]) -> Iterator[tuple[Published, Claim]]:
 
 
 def rows_of(paper: Published, claim: Claim) -> list[Row]:
-    predicate = claim.predicate
-    if predicate is None:
+    """The claim in all its worlds, and its direction in those of its own."""
+    if claim.predicate is None:
         return []
     specs = paper.specs()
-    where = [p for p in places(specs, paper.parts) if looks_at(predicate, p.field)]
-    studies = {place.study for place in where}
-    runs = max((o.runs for o in specs if o.name in studies), default=specs[0].runs)
-    return [
-        Row(
-            claim=claim.id,
-            kind=type(predicate).__name__,
-            loads=loads,
-            shape=shape,
-            world=world.words(),
-            times=tally.made,
-            right=tally.right,
-            wrong=tally.wrong,
-            answers=dict(tally.answers),
-        )
-        for loads in sorted({FEW, runs})
-        for shape in get_args(Shape)
-        for world in worlds(predicate)
-        for tally in [tried(claim, world, where, loads, shape)]
-    ]
+    everywhere = places(specs, paper.parts)
+    rows = []
+    for name, predicate in sides(claim.predicate):
+        where = [p for p in everywhere if looks_at(predicate, p.field)]
+        studies = {place.study for place in where}
+        runs = max((o.runs for o in specs if o.name in studies), default=specs[0].runs)
+        rows += [
+            Row(
+                claim=claim.id,
+                kind=type(claim.predicate).__name__,
+                loads=loads,
+                shape=shape,
+                world=f"{name}{world.words()}",
+                times=tally.made,
+                right=tally.right,
+                wrong=tally.wrong,
+                answers=dict(tally.answers),
+            )
+            for loads in sorted({FEW, runs})
+            for shape in get_args(Shape)
+            for world in worlds(predicate)
+            for tally in [tried(predicate, world, where, loads, shape)]
+        ]
+    return rows
 
 
-def tried(claim: Claim, world: World, where: list[Place], loads: int, shape: Shape) -> Tally:
-    predicate = claim.predicate
-    assert predicate
+def sides(predicate: AnyPredicate) -> Iterator[tuple[str, AnyPredicate]]:
+    """The predicate, and its direction if that is another."""
+    yield "", predicate
+    way = direction(predicate)
+    if way is not None and way != predicate:
+        yield "direction, ", way
+
+
+def tried(
+    predicate: AnyPredicate, world: World, where: list[Place], loads: int, shape: Shape
+) -> Tally:
     first = simulate(predicate, world, where, loads, FIRST, shape=shape, seed=SEED)
     if first.wrong * FIRST < SUSPECT:
         return first

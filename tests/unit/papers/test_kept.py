@@ -1,5 +1,6 @@
 """The loads that answers rest on answer again without their capsules, and together with others."""
 
+import shutil
 from pathlib import Path
 
 import msgspec
@@ -21,6 +22,8 @@ from dragstrip_papers.evidence import SCHEMA, nothing
 from dragstrip_papers.kept import COLUMNS, Kept, keep, read, together
 from dragstrip_papers.measured import DoubtfulCell, Evidence
 from dragstrip_papers.overall import given
+from dragstrip_papers.overall.again import answered
+from dragstrip_papers.overall.rows import Row
 from dragstrip_papers.report.claims import markdown, page
 from made_loads import as_if_run
 
@@ -166,12 +169,56 @@ def test_reproduce_answers_with_them_and_keeps_them(scale, tmp_path):
     "file", sorted((RESULTS / "loads").glob("*.parquet")), ids=lambda f: f.stem
 )
 def test_published_loads_give_the_published_answers(file):
-    """Today's rules answer. If they give another answer, answer the claims again and publish
-    that."""
+    """Today's rules answer. If they give another answer, run packages/papers/bench/papers.py
+    --again."""
     published_answers = next(g for g in given.read(RESULTS / "answers") if g.page == file.stem)
-    found = read(file)
-    paper = published(found.paper).native() if found.cast else published(found.paper)
-    again = findings(paper, paper.specs(), found.ran, found.evidence)
-    assert [(c.id, c.verdict, c.ours) for c in again.claims] == [
-        (told.id, told.answer, told.ours) for told in published_answers.answers
+    again = answered(read(file))
+    assert [(c.id, c.verdict, c.direction, c.size, c.ours) for c in again.claims] == [
+        (told.id, told.answer, told.direction, told.size, told.ours)
+        for told in published_answers.answers
     ]
+
+
+def test_a_clone_derives_the_answers_of_papers_json_whose_loads_are_kept(tmp_path):
+    """Two of cook2017's tables, as `reproduce cook2017 --from docs/results/loads` has them all."""
+    for name in ("cook2017-loss", "cook2017-4g"):
+        shutil.copy(RESULTS / "loads" / f"{name}.parquet", tmp_path)
+    asked = ["reproduce", "cook2017", "--from", str(tmp_path), "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(app, asked, standalone_mode=False)
+    assert done.exception is None
+    found = rows_in(tmp_path / "out" / "papers.json")
+    wanted = {
+        name: row
+        for name, row in rows_in(RESULTS / "papers.json").items()
+        if row.page in ("cook2017-loss", "cook2017-4g")
+    }
+    assert len(wanted) >= 5
+    for name, row in wanted.items():
+        mine = found[name]
+        assert (mine.answer, mine.direction, mine.size, mine.ours, mine.page) == (
+            row.answer,
+            row.direction,
+            row.size,
+            row.ours,
+            row.page,
+        )
+        assert f"{name}: {row.answer} (direction" in done.stdout
+
+
+def rows_in(file: Path) -> dict[str, Row]:
+    return {row.id: row for row in msgspec.json.decode(file.read_bytes(), type=list[Row])}
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["--from", "{}"], "has no table of loads"),
+        (["cook2017", "--from", "{}"], "has no table of loads of cook2017"),
+        (["nobody2020", "--from", "{}"], "unknown paper 'nobody2020'"),
+        ([], "which paper"),
+    ],
+)
+def test_where_there_is_nothing_to_answer_from_it_says_so(asked, said, tmp_path):
+    words = [word.format(tmp_path) for word in asked]
+    done = CliRunner().invoke(app, ["reproduce", *words], standalone_mode=False)
+    assert said in str(done.exception)

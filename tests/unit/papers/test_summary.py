@@ -49,11 +49,20 @@ def test_numbers_may_be_rounded_or_in_percent():
 
 def test_decided_answers_are_counted_by_way_loads_and_rules():
     (row,) = KNOWN.values()
-    late = structs.replace(row.sources["browser"], frozen=False)
+    first, late = (structs.replace(row.sources["browser"], frozen=f) for f in (True, False))
+    row = structs.replace(row, sources={"browser": first})
     rows = [row, structs.replace(row, page="other", sources={"browser": late})]
     found = facts(rows, {"cook2017-loss"})
-    counted = {name: found[name] for name in ("decided", "browser", "loader", "kept", "unfrozen")}
-    assert counted == {"decided": 2, "browser": 2, "loader": 0, "kept": 1, "unfrozen": 1}
+    counted = {name: found[name] for name in ("decided", "loader", "kept", "printed", "unfrozen")}
+    assert counted == {"decided": 2, "loader": 0, "kept": 1, "printed": 1, "unfrozen": 1}
+    assert found["browser"] == 2
+
+
+def test_what_holds_in_its_direction_alone_is_counted():
+    (row,) = KNOWN.values()
+    half = structs.replace(row, direction="reproduced", size="not testable")
+    found = facts([row, half], set())
+    assert (found["reproduced"], found["in_direction"]) == (2, 1)
 
 
 def test_the_page_is_read_in_two_minutes_and_each_line_has_a_link():

@@ -14,7 +14,7 @@ Verdict = Literal[
     "contradicted",  # it lies outside
     "open",  # more cells or blocks would decide
     "not testable",  # no number of blocks would
-    "setup",  # it holds because we built it so
+    "derived",  # it follows from arithmetic or from our setup, whatever the loads
 ]
 
 ALPHA = 0.025
@@ -42,6 +42,12 @@ class Answer(Struct, frozen=True, kw_only=True):
     fails: float = 1.0
     floor: float = 0.0
     """Least value that these probabilities can have with this number of blocks."""
+    direction: Verdict | None = None
+    """The answer to which way it goes; None for a claim that names no direction."""
+    size: Verdict | None = None
+    """The answer to how much it is; None for a claim that names no size."""
+    worst: str = ""
+    """Our number if each load that did not end took as long as the slowest of its cell that did."""
 
 
 class Band(Struct, frozen=True, forbid_unknown_fields=True):
@@ -52,20 +58,27 @@ class Band(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def settle(
-    found: Estimate, band: Band, *, same: Band | None = None, unit: str = "", why: str = ""
+    found: Estimate,
+    band: Band,
+    *,
+    same: Band | None = None,
+    unit: str = "",
+    why: str = "",
+    slack: float = 0.0,
 ) -> Answer:
-    """Compare an estimate with a band. `same` is the band that counts as no difference."""
-    above = found.p_above(band.low) if band.low > -math.inf else 0.0
-    below = found.p_below(band.high) if band.high < math.inf else 0.0
+    """Compare an estimate with a band. `same` is the band that counts as no difference. An estimate
+    that is nearer to an end than `slack` decides nothing."""
+    above = found.p_above(band.low + slack) if band.low > -math.inf else 0.0
+    below = found.p_below(band.high - slack) if band.high < math.inf else 0.0
     holds = max(above, below)
-    under = found.p_below(band.low) if band.low > -math.inf else 1.0
-    over = found.p_above(band.high) if band.high < math.inf else 1.0
+    under = found.p_below(band.low - slack) if band.low > -math.inf else 1.0
+    over = found.p_above(band.high + slack) if band.high < math.inf else 1.0
     fails = min(under, over)
     return judged(
         Answer(
             verdict="open",
             ours=words(found, unit),
-            why=why or _why(found, band),
+            why=why or _why(found),
             holds=holds,
             alike=max(found.p_above(same.low), found.p_below(same.high)) if same else 1.0,
             fails=fails,
@@ -74,14 +87,9 @@ def settle(
     )
 
 
-def _why(found: Estimate, band: Band) -> str:
-    span = found.interval()
-    if span is None:
+def _why(found: Estimate) -> str:
+    if found.interval() is None:
         return "fewer than five blocks or pages have no interval"
-    if found.own is not None and (band.low <= span[0] and span[1] <= band.high):
-        return "the typical round fits, and the means do not show it"
-    if found.own is not None and (span[1] < band.low or span[0] > band.high):
-        return "the typical round does not fit, and the means do not show it"
     return "the interval reaches over the edge of what the claim allows"
 
 

@@ -6,12 +6,10 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from dragstrip_papers.answer import Answer, Band, judged, settle
+from dragstrip_papers.answer import Answer, Band
 from dragstrip_papers.cells import Cell, Statistic, Where, aligned, select
-from dragstrip_papers.estimate import Estimate
 from dragstrip_papers.measured import Evidence, Measured
-
-PAGES_OWN = "its size belongs to the paper's own pages, and these are stand-ins"
+from dragstrip_papers.populations import Population
 
 
 def _tag(name: str) -> str:
@@ -28,8 +26,9 @@ class Predicate(
     unless: Where = {}
     metric: str = "plt_ms"
     statistic: Statistic = "median"
-    """The paper's own statistic. The median over rounds decides. If the paper's is the mean, the
-    mean must show the same."""
+    """The paper's own statistic."""
+    population: Population = "these"
+    """What the claim is about, see `dragstrip_papers.populations`."""
     cells: int = 1
     """How many cells the claim is about; with fewer it stays open."""
     loads: int = 2
@@ -62,24 +61,6 @@ def ask(predicate: Predicate, evidence: Evidence) -> Answer:
         return answer
     why = f"from fewer than the {predicate.loads} complete blocks a cell that it asks for"
     return Answer(verdict="open", ours=fewer.ours, why=why)
-
-
-def sized(
-    found: Estimate, band: Band, *, neutral: float, standin: bool, unit: str = "", **more: Any
-) -> Answer:
-    """Settles an estimate, but lets stand-ins only refute a direction. A figure of the paper's own
-    pages says nothing about stand-ins, unless the band lies on one side of `neutral`."""
-    answer = settle(found, band, unit=unit, **more)
-    if not standin or band in (Band(low=neutral), Band(high=neutral)):
-        return answer
-    fails = 1.0
-    if band.low >= neutral or band.high <= neutral:
-        side = Band(low=neutral) if band.low >= neutral else Band(high=neutral)
-        fails = settle(found, side).fails
-    told = judged(structs.replace(answer, verdict="open", fails=fails, why=answer.why))
-    if told.verdict == "open" and answer.verdict == "contradicted":
-        return structs.replace(told, verdict="not testable", why=PAGES_OWN)
-    return told
 
 
 def not_run(stacks: Sequence[str], loads: int) -> Answer:

@@ -22,8 +22,6 @@ Value = str | float | list[str | float]
 Where = dict[str, Value]
 """The value that a field of a cell must have, or a list of such values; text may hold ``*``."""
 Statistic = Literal["mean", "median"]
-Over = Literal["pages", "blocks"]
-"""The population of a claim: other pages of a corpus, or only other loads of the same cells."""
 
 
 class Cell(Struct, frozen=True, kw_only=True):

@@ -21,8 +21,7 @@ from dragstrip.study.presets import find_stack
 from dragstrip.study.spec import StudySpec
 from dragstrip.verdict.rules import VERSION as VERDICT
 from dragstrip_papers.answer import Answer
-from dragstrip_papers.answers.missing import with_missing
-from dragstrip_papers.base import ask
+from dragstrip_papers.deciding import decide
 from dragstrip_papers.measured import Evidence
 from dragstrip_papers.predicates import VERSION as PREDICATES
 from dragstrip_papers.predicates import AnyPredicate, stacks_of
@@ -72,9 +71,11 @@ class Claim(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     predicate: AnyPredicate | None = None
     untestable: str = ""
     """Why the claim has no predicate."""
-    setup: str = ""
-    """Why it holds by construction: then it says something about our pages, nothing about the
-    paper."""
+    derived: str = ""
+    """Why its answer follows from arithmetic or from our setup: then it says nothing new about the
+    paper, whatever our loads show."""
+    live: str = ""
+    """Why the networks of our cells only stand for the paper's: then its size cannot be tested."""
     restates: str = ""
     """The claim that gives this number in another unit. A claim that restates is answered, but not
     counted."""
@@ -85,16 +86,15 @@ class Claim(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         if self.predicate is None and self.tier in ("must", "should"):
             raise ValueError(f"{self.id}: a claim of tier {self.tier} needs a predicate")
 
-    def answer(self, evidence: Evidence) -> Answer:
+    def answer(self, evidence: Evidence, *, frames: bool = False) -> Answer:
+        """The claim's answer by these loads. For `frames` see `dragstrip_papers.deciding`."""
         if self.predicate is None:
             return Answer(verdict="not testable", why=self.untestable)
-        answer = with_missing(ask(self.predicate, evidence), self.predicate, evidence)
-        if not self.setup or answer.verdict not in ("reproduced", "contradicted"):
+        answer = decide(self.predicate, evidence, standin=self.live, frames=frames)
+        if not self.derived:
             return answer
-        if answer.verdict == "reproduced":
-            return structs.replace(answer, verdict="setup", why=self.setup)
-        why = "the pages that were run are not built to the paper's numbers"
-        return structs.replace(answer, verdict="open", why=why)
+        told = structs.replace(answer, verdict="derived", why=self.derived)
+        return structs.replace(told, direction=None, size=None)
 
 
 class Published(Struct, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """Predicates on the ratio of two stacks: b / a, below 1 where b is faster."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations, pairwise, product
 from math import inf, log
 
@@ -18,9 +18,10 @@ from dragstrip_papers.answer import (
     settle,
 )
 from dragstrip_papers.base import Predicate, margin_band, named, not_run, shorter
-from dragstrip_papers.cells import Cell, Over, Statistic, Where, aligned, by_page, by_round, select
-from dragstrip_papers.estimate import LEVEL, Mean, Typical, mean_of, words
+from dragstrip_papers.cells import Cell, Statistic, Where, aligned, by_round, select
+from dragstrip_papers.estimate import LEVEL, Estimate, Mean, Typical, words
 from dragstrip_papers.measured import Evidence, Values
+from dragstrip_papers.populations import Population, estimate, evenly, summed
 
 Rows = Values | Sequence[Sequence[float]]
 DESIGN = ("rate_mbps", "rtt_ms", "loss", "objects", "object_bytes")
@@ -30,21 +31,24 @@ LEAST_STRATA = 5
 
 
 def ratio_of(
-    found: Sequence[Cell], a: str, b: str, statistic: Statistic, over: Over = "blocks"
-) -> Typical:
-    """b / a over some cells: in the typical round, or (`pages`) of the typical page."""
-    if over == "pages":
-        units = by_page(found, lambda cell: _centres(cell, a, b, statistic))
-        return Typical(tuple(units), mean_of(units), ratio=True)
-    units = by_round(found, lambda times: log_ratios(times[a], times[b]))
-    mean = mean_of(by_round(found, lambda times: _means(times[a], times[b])))
-    return Typical(tuple(units), mean if statistic == "mean" else None, ratio=True)
+    found: Sequence[Cell], a: str, b: str, statistic: Statistic, population: Population = "these"
+) -> Estimate:
+    """b / a over some cells."""
+    return estimate(found, _each(a, b), _of_means(a, b), statistic, population, ratio=True)
 
 
-def _means(a: Values, b: Values) -> Values:
+def _each(a: str, b: str) -> Callable[[Mapping[str, Values]], Values]:
+    return lambda times: log_ratios(times[a], times[b])
+
+
+def _of_means(a: str, b: str) -> Callable[[Mapping[str, Values]], Values]:
     """Values whose mean is ln(mean b / mean a), with its spread (delta method)."""
-    mean_a, mean_b = float(a.mean()), float(b.mean())
-    return np.asarray(log(mean_b / mean_a) + b / mean_b - a / mean_a)
+
+    def values(times: Mapping[str, Values]) -> Values:
+        mean_a, mean_b = float(times[a].mean()), float(times[b].mean())
+        return np.asarray(log(mean_b / mean_a) + times[b] / mean_b - times[a] / mean_a)
+
+    return values
 
 
 def _centres(cell: Cell, a: str, b: str, statistic: Statistic) -> float:
@@ -64,7 +68,6 @@ class Ratio(Predicate, kw_only=True, frozen=True):
     at_most: float = inf
     each: bool = False
     same: float | None = None
-    over: Over = "blocks"
 
     def answer(self, evidence: Evidence) -> Answer:
         found = self.found(evidence, self.a, self.b)
@@ -77,7 +80,7 @@ class Ratio(Predicate, kw_only=True, frozen=True):
         return incomplete(whole, len(found), self.cells, universal=True)
 
     def _settle(self, found: Sequence[Cell]) -> Answer:
-        got = ratio_of(found, self.a, self.b, self.statistic, self.over)
+        got = ratio_of(found, self.a, self.b, self.statistic, self.population)
         low = self.at_least if self.at_least > 0 else -inf
         return settle(got, Band(low, self.at_most), same=margin_band(self.same))
 
@@ -115,7 +118,6 @@ class Ordering(Predicate, kw_only=True, frozen=True):
     groups: list[list[str]]
     alike: float | None = None
     metrics: tuple[str, ...] = ()
-    over: Over = "blocks"
     same: float | None = 0.05
 
     def answer(self, evidence: Evidence) -> Answer:
@@ -130,7 +132,7 @@ class Ordering(Predicate, kw_only=True, frozen=True):
         return shorter(all_of(answers), answers, most=12)
 
     def _ratio(self, a: str, b: str, metric: str, evidence: Evidence) -> Answer:
-        ratio = Ratio(**self.base(metric), a=a, b=b, at_most=1, same=self.same, over=self.over)
+        ratio = Ratio(**self.base(metric), a=a, b=b, at_most=1, same=self.same)
         return named(ratio.answer(evidence), f"{b} / {a}, {metric}: ")
 
     def _alike(self, group: list[str], metric: str, evidence: Evidence) -> Answer:
@@ -139,7 +141,7 @@ class Ordering(Predicate, kw_only=True, frozen=True):
 
 
 class RatioShift(Predicate, kw_only=True, frozen=True):
-    """How b / a changes from some cells to others: (b / a there) / (b / a here), of medians."""
+    """How b / a changes from some cells to others: (b / a there) / (b / a here)."""
 
     a: str
     b: str
@@ -149,15 +151,21 @@ class RatioShift(Predicate, kw_only=True, frozen=True):
     at_most: float = inf
 
     def answer(self, evidence: Evidence) -> Answer:
-        sides = [self._side(evidence, side) for side in (self.here, self.there)]
-        if not all(sides):
+        here, there = (self._side(evidence, side) for side in (self.here, self.there))
+        if not here or not there:
             return not_run([self.a, self.b], self.loads)
-        here, there = (ratio_of(side, self.a, self.b, self.statistic) for side in sides)
-        shift = zip(here.units, there.units, strict=False)  # as many rounds as both have
-        got = Typical(tuple(t - h for h, t in shift), ratio=True)
         low = self.at_least if self.at_least > 0 else -inf
-        answer = settle(got, Band(low, self.at_most))
-        return incomplete(answer, sum(map(len, sides)), self.cells)
+        answer = settle(self._shift(here, there), Band(low, self.at_most))
+        return incomplete(answer, len(here) + len(there), self.cells)
+
+    def _shift(self, here: Sequence[Cell], there: Sequence[Cell]) -> Estimate:
+        if self.statistic == "mean":
+            means = _of_means(self.a, self.b)
+            apart = [*evenly(there, means), *evenly(here, means, -1)]
+            return summed(apart, self.population, ratio=True)
+        units = (by_round(side, _each(self.a, self.b)) for side in (here, there))
+        shift = zip(*units, strict=False)  # as many rounds as both have
+        return Typical(tuple(t - h for h, t in shift), ratio=True)
 
     def _side(self, evidence: Evidence, side: Where) -> list[Cell]:
         there = select(self.reached(evidence), side)
@@ -225,6 +233,7 @@ class Correlation(Predicate, kw_only=True, frozen=True):
     b: str
     others: list[Where]
     at_least: float
+    population: Population = "pages"
 
     def answer(self, evidence: Evidence) -> Answer:
         mine = self._by_page(evidence, self.where)

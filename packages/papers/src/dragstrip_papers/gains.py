@@ -1,6 +1,6 @@
 """wolsing2019's predicates: gains of means over a corpus of pages; negative means faster."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import inf, sqrt
 from typing import Literal
@@ -9,10 +9,11 @@ import numpy as np
 from msgspec import Struct, structs
 
 from dragstrip_papers.answer import Answer, Band, all_of, incomplete, settle
-from dragstrip_papers.base import PAGES_OWN, Predicate, named, not_run, shorter
-from dragstrip_papers.cells import Cell, Over, Statistic, Where, aligned, by_page, by_round, select
-from dragstrip_papers.estimate import Mean, Typical, mean_of, words
+from dragstrip_papers.base import Predicate, named, not_run, shorter
+from dragstrip_papers.cells import Cell, Statistic, Where, aligned, select
+from dragstrip_papers.estimate import Estimate, Mean, words
 from dragstrip_papers.measured import Evidence, Values
+from dragstrip_papers.populations import Population, Sample, estimate, summed
 from dragstrip_papers.shares import doubt, settle_share
 from dragstrip_papers.stats.anova_counts import AnovaCounts, Counts, anova_counts
 
@@ -20,86 +21,68 @@ Scale = Literal["gain", "ms"]
 
 
 def difference_of(
-    found: Sequence[Cell], a: str, ref: str, scale: Scale, statistic: Statistic, over: Over
-) -> Typical:
-    """The difference a - ref in ms, or as a share of ref: of the typical page, or in the typical
-    round."""
-
-    def centres(cell: Cell) -> float:
-        one, other = cell.centre(a, statistic), cell.centre(ref, statistic)
-        return (one - other) / other if scale == "gain" else one - other
-
-    if over == "pages":
-        units = by_page(found, centres)
-        return Typical(tuple(units), mean_of(units))
+    found: Sequence[Cell],
+    a: str,
+    ref: str,
+    scale: Scale,
+    statistic: Statistic,
+    population: Population,
+) -> Estimate:
+    """a less ref in ms, or as a share of ref."""
     if scale == "gain":
-        units = by_round(found, lambda times: times[a] / times[ref] - 1)
-        means = by_round(found, lambda times: _means(times[a], times[ref]))
-    else:
-        units = means = by_round(found, lambda times: times[a] - times[ref])
-    return Typical(tuple(units), mean_of(means) if statistic == "mean" else None)
+        return estimate(
+            found,
+            lambda times: times[a] / times[ref] - 1,
+            lambda times: gain_of_means(times[a], times[ref]),
+            statistic,
+            population,
+        )
+
+    def apart(times: Mapping[str, Values]) -> Values:
+        return times[a] - times[ref]
+
+    return estimate(found, apart, apart, statistic, population)
 
 
-def _means(a: Values, ref: Values) -> Values:
+def gain_of_means(a: Values, ref: Values) -> Values:
     """Values whose mean is the gain of the means, with its spread (delta method)."""
     gain = float(a.mean() / ref.mean())
     return np.asarray(gain - 1 + (a - gain * ref) / ref.mean())
 
 
 class Gain(Predicate, kw_only=True, frozen=True):
-    """(mean a - mean ref) / mean ref (`stats.wolsing_gain`) of the typical page.
-
-    The paper's number is the mean over pages; it must lie on the same side.
-    """
+    """The mean over the cells of (mean a - mean ref) / mean ref (`stats.wolsing_gain`)."""
 
     a: str
     ref: str
     at_least: float = -inf
     at_most: float = inf
     statistic: Statistic = "mean"
-    over: Over = "pages"
 
     def answer(self, evidence: Evidence) -> Answer:
         found = self.found(evidence, self.a, self.ref)
         if not found:
             return not_run([self.a, self.ref], self.loads)
-        got = difference_of(found, self.a, self.ref, "gain", self.statistic, self.over)
+        got = difference_of(found, self.a, self.ref, "gain", self.statistic, self.population)
         answer = settle(got, Band(self.at_least, self.at_most))
         return incomplete(answer, len(found), self.cells)
 
 
 class MeanDelta(Predicate, kw_only=True, frozen=True):
-    """Mean over pages of mean a - mean ref in ms.
-
-    Milliseconds belong to the paper's own pages. On stand-ins the same is judged as a gain, where
-    the paper's other numbers imply one (`as_gain`); else only its sign can be refuted.
-    """
+    """The mean over the cells of mean a - mean ref, in ms."""
 
     a: str
     ref: str
-    published_ms: float
-    rel: float
-    as_gain: float | None = None
+    at_least: float = -inf
+    at_most: float = inf
     statistic: Statistic = "mean"
 
     def answer(self, evidence: Evidence) -> Answer:
         found = self.found(evidence, self.a, self.ref)
         if not found:
             return not_run([self.a, self.ref], self.loads)
-        ms = difference_of(found, self.a, self.ref, "ms", self.statistic, "pages")
-        in_ms = settle(ms, _around(self.published_ms, self.rel), unit="ms")
-        if not any(cell.standin for cell in found):
-            return incomplete(in_ms, len(found), self.cells)
-        gain = difference_of(found, self.a, self.ref, "gain", self.statistic, "pages")
-        told = f"{words(gain)} as a gain; {in_ms.ours} on stand-ins"
-        if self.as_gain is not None:
-            answer = settle(gain, _around(self.as_gain, self.rel))
-            return incomplete(structs.replace(answer, ours=told), len(found), self.cells)
-        sign = settle(gain, Band(high=0) if self.published_ms < 0 else Band(low=0))
-        if sign.verdict == "contradicted":
-            answer = structs.replace(sign, ours=told, why="the sign differs")
-        else:
-            answer = Answer(verdict="not testable", ours=told, why=PAGES_OWN)
+        got = difference_of(found, self.a, self.ref, "ms", self.statistic, self.population)
+        answer = settle(got, Band(self.at_least, self.at_most), unit="ms")
         return incomplete(answer, len(found), self.cells)
 
 
@@ -111,10 +94,8 @@ class Term(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class MagnitudeOrder(Predicate, kw_only=True, frozen=True):
-    """Each term is a gain (negative) of greater size than the next term's, on the same pages.
-
-    On each page, a term must be below the next one, and below the next one's opposite.
-    """
+    """Each term is a gain (negative) of greater size than the next, on the same pages: a term lies
+    below the next one, and below the next one's opposite. Of means."""
 
     terms: list[Term]
     scale: Scale = "gain"
@@ -126,22 +107,46 @@ class MagnitudeOrder(Predicate, kw_only=True, frozen=True):
             aligned(select(reached, t.where), [t.ref, t.a], t.metric, self.loads)
             for t in self.terms
         ]
-        pages = set.intersection(*({c.page for c in side} for side in found))
+        pages = sorted(set.intersection(*({c.page for c in side} for side in found)))
         if not pages:
             return not_run([self.terms[0].a, self.terms[0].ref], self.loads)
-        sizes = []
-        for term, side in zip(self.terms, found, strict=True):
-            kept = sorted((c for c in side if c.page in pages), key=lambda c: c.page)
-            sizes.append(difference_of(kept, term.a, term.ref, self.scale, self.statistic, "pages"))
+        sizes = [
+            [self._size(term, cell) for cell in sorted(side, key=_page) if cell.page in pages]
+            for term, side in zip(self.terms, found, strict=True)
+        ]
         answers = []
         for more, less in pairwise(sizes):
             for sign, name in ((1, "ahead of the next by"), (-1, "ahead of its opposite by")):
-                units = [sign * b - a for a, b in zip(more.units, less.units, strict=True)]
-                got = Typical(units, mean_of(units))
+                got = summed(_apart(more, less, sign, pages), self.population)
                 answers.append(named(settle(got, Band(low=0)), f"{name} "))
-        claimed = " > ".join(words(size) for size in sizes)
+        weight = 1 / len(pages)
+        claimed = " > ".join(
+            words(summed([Sample(v, weight, str(i)) for i, v in enumerate(size)], self.population))
+            for size in sizes
+        )
         whole = named(shorter(all_of(answers), answers), f"claimed sizes {claimed}; ")
         return incomplete(whole, len(pages), self.cells)
+
+    def _size(self, term: Term, cell: Cell) -> Values:
+        a, ref = cell.times[term.a], cell.times[term.ref]
+        return gain_of_means(a, ref) if self.scale == "gain" else a - ref
+
+
+def _page(cell: Cell) -> str:
+    return cell.page
+
+
+def _apart(
+    more: Sequence[Values], less: Sequence[Values], sign: int, pages: Sequence[str]
+) -> list[Sample]:
+    """The lead of one size over another, or of its opposite (`sign` -1), page by page. Loads
+    of one round share it, and often stacks as well."""
+    found = []
+    for page, a, b in zip(pages, more, less, strict=True):
+        rounds = min(len(a), len(b))
+        values = sign * b[:rounds] - a[:rounds]
+        found.append(Sample(values, 1 / len(pages), page))
+    return found
 
 
 LEAST_LOADS = 2
@@ -240,8 +245,3 @@ def _chances(found: Sequence[Cell], a: str, ref: str) -> Values:
 
 def _words(counts: Counts) -> str:
     return f"{counts.faster}, {counts.slower}, {counts.none}"
-
-
-def _around(value: float, rel: float) -> Band:
-    ends = sorted((value * (1 - rel), value * (1 + rel)))
-    return Band(ends[0], ends[1])

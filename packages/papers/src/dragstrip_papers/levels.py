@@ -1,17 +1,18 @@
 """Predicates on one stack: how it depends on a factor, and how long it takes in absolute terms."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Literal
 
 import numpy as np
 
 from dragstrip_papers.answer import Answer, Band, incomplete, settle
-from dragstrip_papers.base import PAGES_OWN, Predicate, margin_band, named, not_run, sized
+from dragstrip_papers.base import Predicate, margin_band, named, not_run
 from dragstrip_papers.cells import Cell, Where, aligned, by_round, select
-from dragstrip_papers.estimate import Typical, mean_of
+from dragstrip_papers.estimate import Estimate, Typical
 from dragstrip_papers.gains import difference_of
 from dragstrip_papers.measured import Evidence, Values
+from dragstrip_papers.populations import estimate, evenly, summed
 
 Scale = Literal["ratio", "ms"]
 
@@ -33,11 +34,9 @@ class Sensitivity(Predicate, kw_only=True, frozen=True):
         if sides is None:
             return not_run([self.stack], self.loads)
         ratio = self.scale == "ratio"
-        answer = sized(
+        answer = settle(
             change(self, self.stack, *sides),
             Band(self.at_least, self.at_most),
-            neutral=1 if ratio else 0,
-            standin=any(cell.standin for side in sides for cell in side),
             unit="" if ratio else "ms",
             same=margin_band(self.same) if ratio else None,
         )
@@ -45,7 +44,7 @@ class Sensitivity(Predicate, kw_only=True, frozen=True):
 
 
 class SensitivityOrder(Predicate, kw_only=True, frozen=True):
-    """`less` changes less from here to there than `more` does.
+    """`less` changes less from here to there than `more` does, in the typical round.
 
     Stated as the difference in ms, or as the ratio of both ratios.
     """
@@ -57,17 +56,17 @@ class SensitivityOrder(Predicate, kw_only=True, frozen=True):
     scale: Scale = "ratio"
 
     def answer(self, evidence: Evidence) -> Answer:
-        both = [both_sides(self, stack, evidence) for stack in (self.less, self.more)]
-        if both[0] is None or both[1] is None:
+        calm, moved = (both_sides(self, stack, evidence) for stack in (self.less, self.more))
+        if calm is None or moved is None:
             return not_run([self.less, self.more], self.loads)
-        less, more = change(self, self.less, *both[0]), change(self, self.more, *both[1])
-        units = [a - b for a, b in zip(less.units, more.units, strict=False)]
         ms = self.scale == "ms"
+        less, more = by_change(self, self.less, *calm), by_change(self, self.more, *moved)
+        units = [a - b for a, b in zip(less.units, more.units, strict=False)]
         got = Typical(units, ratio=not ms)
         what = "ms" if ms else "times"
         told = f"{self.less} {less.value:.4g} {what}, {self.more} {more.value:.4g} {what}; "
         answer = named(settle(got, Band(high=0.0 if ms else 1.0)), told)
-        return incomplete(answer, sum(map(len, both[0])), self.cells)
+        return incomplete(answer, sum(map(len, calm)), self.cells)
 
 
 class Difference(Predicate, kw_only=True, frozen=True):
@@ -82,19 +81,13 @@ class Difference(Predicate, kw_only=True, frozen=True):
         found = self.found(evidence, self.a, self.ref)
         if not found:
             return not_run([self.a, self.ref], self.loads)
-        got = difference_of(found, self.a, self.ref, "ms", self.statistic, "blocks")
-        standin = any(cell.standin for cell in found)
-        band = Band(self.at_least, self.at_most)
-        answer = sized(got, band, neutral=0, standin=standin, unit="ms")
+        got = difference_of(found, self.a, self.ref, "ms", self.statistic, self.population)
+        answer = settle(got, Band(self.at_least, self.at_most), unit="ms")
         return incomplete(answer, len(found), self.cells)
 
 
 class Absolute(Predicate, kw_only=True, frozen=True):
-    """A stack's own time in ms, as the mean over cells.
-
-    Absolute times belong to a page. Those of stand-ins, whose sizes the paper does not give, say
-    nothing about the paper's pages.
-    """
+    """A stack's own time in ms, as the mean over cells."""
 
     stack: str
     at_least: float = 0.0
@@ -104,11 +97,12 @@ class Absolute(Predicate, kw_only=True, frozen=True):
         found = self.found(evidence, self.stack)
         if not found:
             return not_run([self.stack], self.loads)
-        units = by_round(found, lambda times: times[self.stack])
-        got = Typical(tuple(units), mean_of(units) if self.statistic == "mean" else None)
+
+        def own(times: Mapping[str, Values]) -> Values:
+            return times[self.stack]
+
+        got = estimate(found, own, own, self.statistic, self.population)
         answer = settle(got, Band(self.at_least, self.at_most), unit="ms")
-        if any(cell.standin for cell in found):
-            return Answer(verdict="not testable", ours=answer.ours, why=PAGES_OWN)
         return incomplete(answer, len(found), self.cells)
 
 
@@ -128,10 +122,10 @@ class ImpliedBytes(Predicate, kw_only=True, frozen=True):
             return not_run(self.stacks, self.loads)
         carries = found[0].factors["rate_mbps"] * 125
 
-        units = by_round(
-            found, lambda times: np.mean([times[s] for s in self.stacks], axis=0) * carries
-        )
-        got = Typical(tuple(units), mean_of(units) if self.statistic == "mean" else None)
+        def bytes_(times: Mapping[str, Values]) -> Values:
+            return np.asarray(np.mean([times[s] for s in self.stacks], axis=0) * carries)
+
+        got = estimate(found, bytes_, bytes_, self.statistic, self.population)
         low = self.at_least if self.at_least > 0 else -inf
         answer = settle(got, Band(low, self.at_most), unit="bytes")
         return incomplete(answer, len(found), self.cells)
@@ -198,17 +192,30 @@ def both_sides(
 
 def change(
     rule: Sensitivity | SensitivityOrder, stack: str, here: Sequence[Cell], there: Sequence[Cell]
+) -> Estimate:
+    """There against here."""
+    if rule.statistic == "median":
+        return by_change(rule, stack, here, there)
+    logs = rule.scale == "ratio"
+
+    def means(times: Mapping[str, Values]) -> Values:
+        return _of_mean(times[stack]) if logs else times[stack]
+
+    apart = [*evenly(there, means), *evenly(here, means, -1)]
+    return summed(apart, rule.population, ratio=logs)
+
+
+def by_change(
+    rule: Sensitivity | SensitivityOrder, stack: str, here: Sequence[Cell], there: Sequence[Cell]
 ) -> Typical:
     """The ratio of `there` to `here`, round by round, because the rounds of a study are repetitions
     of all its cells."""
     logs = rule.scale == "ratio"
-    units, means = [], []
-    for side in (here, there):
-        units.append(by_round(side, lambda times: np.log(times[stack]) if logs else times[stack]))
-        means.append(by_round(side, lambda times: _of_mean(times[stack]) if logs else times[stack]))
-    shift = [t - h for h, t in zip(*units, strict=False)]
-    apart = [t - h for h, t in zip(*means, strict=False)]
-    return Typical(shift, mean_of(apart) if rule.statistic == "mean" else None, ratio=logs)
+    units = [
+        by_round(side, lambda times: np.log(times[stack]) if logs else times[stack])
+        for side in (here, there)
+    ]
+    return Typical([t - h for h, t in zip(*units, strict=False)], ratio=logs)
 
 
 def _of_mean(times: Values) -> Values:

@@ -9,3 +9,8 @@ def parts_of(predicate: AnyPredicate) -> Sequence[Simple]:
     """Itself, where it has none."""
     found: Sequence[Simple] = getattr(predicate, "parts", [predicate])
     return found
+
+
+def about(predicate: AnyPredicate) -> str:
+    """What a claim is about: the populations of its parts, as in ``these``."""
+    return " and ".join(dict.fromkeys(part.population for part in parts_of(predicate)))

@@ -35,7 +35,7 @@ from dragstrip_papers.rtts import HandshakeRtts, OneRtt, OneRttTable
 from dragstrip_papers.scenarios import Rule7010, ScenarioShare, Tree
 from dragstrip_papers.shares import Extreme, FasterShare, ShareOrder
 
-VERSION = 1
+VERSION = 2
 """Raised with every change of predicates, estimators or evidence that can change an answer.
 CHANGELOG.md says what changed."""
 

@@ -6,10 +6,11 @@ from math import inf, sqrt
 from msgspec import Struct, structs
 
 from dragstrip_papers.answer import Answer, Band, all_of, every_one, incomplete, settle
-from dragstrip_papers.base import Predicate, not_run, sized
+from dragstrip_papers.base import Predicate, not_run
 from dragstrip_papers.cells import Cell, Statistic, aligned
-from dragstrip_papers.estimate import Greatest, Mean, Typical, mean_of, words
-from dragstrip_papers.measured import Evidence
+from dragstrip_papers.estimate import Estimate, Greatest, Mean, Typical, mean_of, words
+from dragstrip_papers.measured import Evidence, Values
+from dragstrip_papers.populations import Population, Sample, summed
 from dragstrip_papers.shares import doubt
 
 
@@ -45,6 +46,9 @@ class OneRtt(Predicate, kw_only=True, frozen=True):
     at_least: float = -inf
     at_most: float = inf
     statistic: Statistic = "mean"
+    population: Population = "page"
+    frame_ms: float = 0.0
+    """An estimate that is nearer to an end of the band than this decides nothing."""
 
     def answer(self, evidence: Evidence) -> Answer:
         found = self.found(evidence, self.a, self.ref)
@@ -52,7 +56,12 @@ class OneRtt(Predicate, kw_only=True, frozen=True):
             return not_run([self.a, self.ref], self.loads)
         band = Band(self.at_least, self.at_most)
         answers = [
-            sized(_corrected(c, self.a, self.ref), band, neutral=0, standin=c.standin, unit="RTT")
+            settle(
+                corrected(c, self.a, self.ref),
+                band,
+                unit="RTT",
+                slack=self.frame_ms / c.factors["rtt_ms"],
+            )
             for c in found
         ]
         return incomplete(every_one(answers), len(found), self.cells, universal=True)
@@ -82,6 +91,9 @@ class OneRttTable(Predicate, kw_only=True, frozen=True):
     within_one: Tally = Tally()
     positive: Tally = Tally()
     greatest: Band | None = None
+    population: Population = "page"
+    frame_ms: float = 0.0
+    """Distance from zero below which the side of a row is left open."""
 
     def answer(self, evidence: Evidence) -> Answer:
         by_metric = [
@@ -91,42 +103,35 @@ class OneRttTable(Predicate, kw_only=True, frozen=True):
         cells = [cell for found in by_metric for cell in found]
         if not cells:
             return not_run([self.a, self.ref], self.loads)
-        rows = [_corrected(cell, self.a, self.ref) for cell in cells]
-        sizes = [Magnitude(row) for row in rows]
+        values = [_leads(cell, self.a, self.ref) for cell in cells]
+        rows = [summed([Sample(v, 1.0)], "page") for v in values]
+        slack = [self.frame_ms / cell.factors["rtt_ms"] for cell in cells]
         groups = [f"{cell.page} {cell.network}" for cell in cells]
-        means = [mean_of(row.units) for row in rows]
+        means = [mean_of(v) for v in values]
         within = [mean.p_above(1.0) - mean.p_above(-1.0) for mean in means]
-        above = [mean.p_below(0.0) for mean in means]
+        above = [(m.p_below(f) + m.p_below(-f)) / 2 for m, f in zip(means, slack, strict=True)]
         near = _tally([abs(mean.value) < 1 for mean in means], within, groups)
         positive = _tally([mean.value > 0 for mean in means], above, groups)
         parts = [_settle(near, self.within_one), _settle(positive, self.positive)]
-        most = Greatest(sizes)
+        most = Greatest([Magnitude(row) for row in rows])
         if self.greatest:
-            parts.append(settle(most, self.greatest, unit="RTT"))
+            parts.append(settle(most, self.greatest, unit="RTT", slack=max(slack)))
         told = (
             f"{round(near.value)} of {len(rows)} below one RTT, {round(positive.value)} above "
             f"zero, greatest {words(most, 'RTT')}"
         )
         answer = structs.replace(all_of(parts), ours=told)
-        if answer.verdict == "contradicted" and any(cell.standin for cell in cells):
-            answer = structs.replace(
-                answer, verdict="not testable", fails=1.0, why="on stand-ins of its two pages"
-            )
         return incomplete(answer, len(rows), self.cells)
 
 
 class Magnitude(Struct, frozen=True):
     """The size of a number that may have either sign: an interval over zero begins there."""
 
-    of: Typical
+    of: Estimate
 
     @property
     def value(self) -> float:
         return abs(self.of.value)
-
-    @property
-    def own(self) -> float | None:
-        return None if self.of.own is None else abs(self.of.own)
 
     @property
     def floor(self) -> float:
@@ -149,12 +154,15 @@ class Magnitude(Struct, frozen=True):
         return 1.0 if point < 0 else max(self.of.p_below(point), self.of.p_above(-point))
 
 
-def _corrected(cell: Cell, a: str, ref: str) -> Typical:
-    """The lead that is left, in round trips; the paper's own is that of the means
-    (`stats.one_rtt`)."""
+def corrected(cell: Cell, a: str, ref: str) -> Mean:
+    """The lead that is left, in round trips: that of the means (`stats.one_rtt`)."""
+    return summed([Sample(_leads(cell, a, ref), 1.0)], "page")
+
+
+def _leads(cell: Cell, a: str, ref: str) -> Values:
+    """The lead that is left in each round, in round trips."""
     rtt_ms = cell.factors["rtt_ms"]
-    units = (cell.times[a] - cell.times[ref] + rtt_ms) / rtt_ms
-    return Typical(tuple(units), mean_of(units))
+    return (cell.times[a] - cell.times[ref] + rtt_ms) / rtt_ms
 
 
 def _tally(hits: Sequence[bool], chances: Sequence[float], groups: Sequence[str]) -> Mean:

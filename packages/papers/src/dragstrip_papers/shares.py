@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import structs
 
 from dragstrip_papers.answer import Answer, Band, incomplete, judged, settle
-from dragstrip_papers.base import Predicate, named, not_run, sized
+from dragstrip_papers.base import Predicate, named, not_run
 from dragstrip_papers.cells import Cell, Statistic, Where, aligned, select
 from dragstrip_papers.compare import ratio_of
 from dragstrip_papers.estimate import Estimate, Greatest, Mean
@@ -107,10 +107,8 @@ class Extreme(Predicate, kw_only=True, frozen=True):
     def answer(self, evidence: Evidence) -> Answer:
         parts: list[Estimate] = []
         names = []
-        standin = False
         for metric in self.metrics or [self.metric]:
             for cell in self.found(evidence, self.a, *self.b, metric=metric):
-                standin = standin or cell.standin
                 for b in self.b:
                     parts.append(ratio_of([cell], self.a, b, self.statistic))
                     names.append(f"{b} / {self.a}, {metric}, {cell.page} on {cell.network}")
@@ -119,7 +117,7 @@ class Extreme(Predicate, kw_only=True, frozen=True):
             return not_run([self.a, *self.b], self.loads)
         got = Greatest(parts)
         band = Band(self.at_least if self.at_least > 0 else -inf, self.at_most)
-        answer = sized(got, band, neutral=1, standin=standin)
+        answer = settle(got, band)
         where = names[int(np.argmax([part.value for part in parts]))]
         return incomplete(named(answer, f"{where}: "), have, self.cells)
 

@@ -23,9 +23,11 @@ from dragstrip_papers.answers.ran import Made, Ran
 from dragstrip_papers.campaign.clients import ClientName
 from dragstrip_papers.campaign.space import CELL, reach, space
 from dragstrip_papers.claims import Claim, Published, Tier
+from dragstrip_papers.deciding import direction
 from dragstrip_papers.frozen import Frozen
 from dragstrip_papers.measured import Evidence, Key
-from dragstrip_papers.predicates import stacks_of
+from dragstrip_papers.parts import about
+from dragstrip_papers.predicates import AnyPredicate, stacks_of
 from dragstrip_papers.sources import Source
 
 VERDICTS: tuple[Verdict, ...] = (
@@ -33,7 +35,7 @@ VERDICTS: tuple[Verdict, ...] = (
     "equivalent",
     "contradicted",
     "not testable",
-    "setup",
+    "derived",
     "open",
 )
 
@@ -70,6 +72,12 @@ class Finding(Struct, frozen=True, kw_only=True):
     tolerance: str
     note: str
     verdict: Verdict
+    direction: Verdict | None = None
+    """The answer to which way it goes; None for a claim that names no direction."""
+    size: Verdict | None = None
+    """The answer to how much it is; None for a claim that names no size."""
+    population: str = ""
+    """What it is about, see `dragstrip_papers.populations`; empty without a predicate."""
     ours: str
     """Our number with its 95 % interval; empty if there is none."""
     why: str
@@ -198,21 +206,23 @@ def _finding(
     asked: Mapping[str, int],
     ran: Ran,
 ) -> Finding:
-    answer = claim.answer(evidence)
+    answer = claim.answer(evidence, frames=ran.clock.virtual and not ran.clock.prices_ns)
     named = stacks_of(claim.predicate, stacks) if claim.predicate else []
     reached = reach(claim.predicate, cells)
     if ran.client == "loader" and (why := beyond(paper.paper, claim.predicate, reached)):
-        answer = Answer(verdict="open", why=why)
+        answer = _undecided(answer, "open", why, ours="")
     elif ran.clock.virtual and len(reached) and {*reached["study"]} <= {*paper.paper.real_time}:
-        answer = Answer(verdict="not testable", why=NO_COMPUTING)
+        answer = _undecided(answer, "not testable", NO_COMPUTING, ours="")
     elif ran.clock.virtual and (why := noiseless(claim.predicate, reached)):
-        answer = structs.replace(answer, verdict="open", why=why)
+        answer = _undecided(answer, "open", why, ours=answer.ours)
     if answer.verdict == "open" and (why := absent(claim, reached)):
-        answer = structs.replace(answer, verdict="not testable", why=why)
-    undecided = answer.verdict == "open" and not claim.setup
+        answer = _undecided(answer, "not testable", why, ours=answer.ours)
+    undecided = answer.verdict == "open"
     read = {source.id: source.read for source in paper.sources}
     behind = reached.filter(pl.col("blocks") > 0)
-    said = caveats(claim.predicate, evidence, stacks) if claim.predicate else ()
+    said = tuple(caveats(claim.predicate, evidence, stacks)) if claim.predicate else ()
+    if answer.worst:
+        said = (*said, f"with those as slow as the slowest that ended: {answer.worst}")
     return Finding(
         **{
             name: getattr(claim, name)
@@ -229,17 +239,40 @@ def _finding(
         },
         read=read.get(claim.source, ""),
         verdict=answer.verdict,
+        direction=answer.direction,
+        size=answer.size,
+        population=about(claim.predicate) if claim.predicate else "",
         ours=answer.ours,
         why=answer.why,
-        more=more(claim.predicate, evidence) if undecided and claim.predicate else None,
+        more=more(_asked(claim.predicate, answer), evidence)
+        if undecided and claim.predicate
+        else None,
         surrogates=paper.surrogates(claim.predicate) if claim.predicate else {},
         players=paper.players(claim.predicate) if claim.predicate else {},
         servers=servers([stacks[name] for name in named]),
         near=_near(paper, named, reached, behind, asked, ran.client),
         restates=claim.restates,
-        caveats=tuple(said),
+        caveats=said,
         cells=len(reached),
         behind=_places(behind),
+    )
+
+
+def _asked(predicate: AnyPredicate, answer: Answer) -> AnyPredicate:
+    """What is open: the direction alone, where no size can be tested."""
+    return direction(predicate) or predicate if answer.size == "not testable" else predicate
+
+
+def _undecided(answer: Answer, verdict: Verdict, why: str, *, ours: str) -> Answer:
+    """The answer where the loads say nothing, whatever they show. A derived one stays."""
+    if answer.verdict == "derived":
+        return structs.replace(answer, ours=ours)
+    return Answer(
+        verdict=verdict,
+        ours=ours,
+        why=why,
+        direction=answer.direction and verdict,
+        size=answer.size and verdict,
     )
 
 

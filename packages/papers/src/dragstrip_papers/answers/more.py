@@ -11,9 +11,9 @@ import numpy as np
 from msgspec import Struct, structs
 
 from dragstrip_papers.answer import Verdict
+from dragstrip_papers.answers.ended import of_ended
 from dragstrip_papers.answers.missing import DECIDED
-from dragstrip_papers.base import ask
-from dragstrip_papers.gains import AnovaCount, Gain, MagnitudeOrder, MeanDelta
+from dragstrip_papers.gains import AnovaCount
 from dragstrip_papers.measured import Evidence, Loads, Measured
 from dragstrip_papers.parts import parts_of
 from dragstrip_papers.predicates import AnyPredicate
@@ -21,8 +21,6 @@ from dragstrip_papers.reached import reached
 
 TIMES = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 """Multiples of the loads that are tried, in this order."""
-_CORPUS = (Gain, MagnitudeOrder, MeanDelta)
-"""Kinds of claims that by default are about all pages of which the paper's are a sample."""
 
 
 class More(Struct, frozen=True, kw_only=True):
@@ -51,7 +49,7 @@ def more(predicate: AnyPredicate, evidence: Evidence) -> More | None:
         return None
     if any(isinstance(part, AnovaCount) for part in parts_of(predicate)):
         return None
-    now = ask(predicate, structs.replace(evidence, made=tuple(own)))
+    now = of_ended(predicate, structs.replace(evidence, made=tuple(own)))
     if not now.ours or now.verdict in DECIDED:
         return None
     fewest = min(len(loads.rounds) for cell in own for loads in cell.stacks.values())
@@ -61,7 +59,7 @@ def more(predicate: AnyPredicate, evidence: Evidence) -> More | None:
     for times in TIMES:
         for of, have, taken in ways:
             made = tuple(taken(own, times))
-            found = ask(predicate, structs.replace(evidence, made=made)).verdict
+            found = of_ended(predicate, structs.replace(evidence, made=made)).verdict
             if found in DECIDED:
                 return More(of=of, have=have, need=times * have, answer=found)
     return More(of=None)
@@ -72,10 +70,7 @@ _Taken = Callable[[Sequence[Measured], int], Iterable[Measured]]
 
 def _of_corpus(predicate: AnyPredicate) -> bool:
     """Whether any part of the claim is about other pages, too."""
-    return any(
-        getattr(part, "over", "pages" if isinstance(part, _CORPUS) else "blocks") == "pages"
-        for part in parts_of(predicate)
-    )
+    return any(part.population == "pages" for part in parts_of(predicate))
 
 
 def _longer(cells: Sequence[Measured], times: int) -> Iterable[Measured]:

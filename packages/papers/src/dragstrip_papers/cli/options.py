@@ -118,6 +118,15 @@ OtherLoads = Annotated[
         metavar="FILE",
     ),
 ]
+FromLoads = Annotated[
+    Path | None,
+    typer.Option(
+        "--from",
+        help="Answer from the tables of loads in this folder alone, such as docs/results/loads. "
+        "KEY is then optional, nothing is run, and --out gets the answers as papers.json.",
+        metavar="FOLDER",
+    ),
+]
 Captures = Annotated[
     Path | None, typer.Option(help="Folder of published captures to audit (default: none).")
 ]

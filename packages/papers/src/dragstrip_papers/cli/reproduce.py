@@ -1,4 +1,7 @@
-"""`dragstrip reproduce KEY`: run a paper's studies within a time limit, then answer its claims."""
+"""`dragstrip reproduce KEY`: run a paper's studies within a time limit, then answer its claims.
+
+`--from` answers from kept loads instead, see `dragstrip_papers.cli.again`.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -22,11 +25,13 @@ from dragstrip.model.browsers import LOADER
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Slow
+from dragstrip_papers.cli.again import answer_from
 from dragstrip_papers.cli.answers import answer, redraw_all, tell
 from dragstrip_papers.cli.options import (
     Captures,
     ClaimNames,
     ControlsEvery,
+    FromLoads,
     Key,
     Minutes,
     Native,
@@ -51,7 +56,7 @@ TIME_IS_UP = "time is up before all visits were made; the same command resumes"
 
 @takes_run_options(without=("shard", "device"), after={"native": ("out",)}, out=Out)
 def reproduce(
-    key: Key,
+    key: Key = "",
     scale: Scale = "smoke",
     slow_runs: SlowRuns = None,
     minutes: Minutes = None,
@@ -63,6 +68,7 @@ def reproduce(
     controls_every: ControlsEvery = 1,
     native: Native = False,
     others: OtherLoads = None,
+    from_: FromLoads = None,
     captures: Captures = None,
     *,
     options: RunOptions,
@@ -74,6 +80,10 @@ def reproduce(
     from dragstrip_papers.campaign.fill import fill
     from dragstrip_papers.claims import published
 
+    if from_ is not None:
+        return answer_from(from_, key, options.out)
+    if not key:
+        raise InputError("which paper? give a name from `dragstrip list papers`, or --from FOLDER")
     _check(options, native=native)
     paper = published(key).native() if native else published(key)
     client = options.client or "browser"

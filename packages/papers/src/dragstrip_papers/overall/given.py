@@ -27,6 +27,8 @@ class Told(Struct, frozen=True, kw_only=True):
 
     id: str
     answer: Verdict
+    direction: Verdict | None = None
+    size: Verdict | None = None
     ours: str = ""
     """Our number with its interval; empty if there is none."""
     why: str = ""
@@ -40,6 +42,8 @@ class Told(Struct, frozen=True, kw_only=True):
     """Fewest loads of any cell that was run."""
     run: int = 0
     """Number of cells that were run."""
+    unended: str = ""
+    """Loads that did not end, by stack, where they are in the number: ``10 of QUIC``."""
 
 
 class Given(Struct, frozen=True, kw_only=True):
@@ -58,6 +62,9 @@ class Given(Struct, frozen=True, kw_only=True):
     source: Literal["capsule", "published page"]
     command: str
     """Command that makes this file again; empty for a published page."""
+    aside: str = ""
+    """Why its answers stand behind those of all other ways: what it asks that the paper does
+    not."""
     answers: tuple[Told, ...]
 
 
@@ -91,13 +98,18 @@ def of_folder(folder: Path, page: str, command: str) -> Given:
     file = folder / "claims.json"
     if not file.exists():
         raise InputError(f"{folder} has no claims.json: dragstrip reproduce KEY writes it")
-    found = msgspec.json.decode(file.read_bytes(), type=Findings)
+    return of_findings(msgspec.json.decode(file.read_bytes(), type=Findings), folder, page, command)
+
+
+def of_findings(found: Findings, source: Path, page: str, command: str) -> Given:
+    """The answers `found` in a folder or in a table of loads. Raises `InputError` as `of_folder`
+    does."""
     if not found.made:
-        raise InputError(f"{folder}: nothing was run, so there is no answer to keep")
+        raise InputError(f"{source}: nothing was run, so there is no answer to keep")
     return Given(
         paper=found.paper,
         page=page,
-        way=_way(found, folder),
+        way=_way(found, source),
         made=found.began,
         rules=found.frozen.now,
         frozen=set(found.frozen.then) == {found.frozen.now},
@@ -124,6 +136,8 @@ def _told(claim: Finding) -> Told:
     return Told(
         id=claim.id,
         answer=claim.verdict,
+        direction=claim.direction,
+        size=claim.size,
         ours=claim.ours,
         why=claim.why,
         more=claim.more,

@@ -58,8 +58,10 @@ def headlines(file: Path) -> list[Headline]:
 
 
 def counts(rows: Sequence[Row]) -> dict[str, int]:
-    """Counts of each answer, with ``_`` for spaces, of those `decided`, and of `all`."""
+    """Counts of each answer, with ``_`` for spaces, of those `decided`, of those that hold in their
+    direction while no size can be tested (`in_direction`), and of `all`."""
     found = Counter(row.answer for row in rows)
     named = {verdict.replace(" ", "_"): found[verdict] for verdict in VERDICTS}
     decided = found["reproduced"] + found["equivalent"] + found["contradicted"]
-    return named | {"all": len(rows), "decided": decided}
+    half = sum(row.answer == "reproduced" and row.size == "not testable" for row in rows)
+    return named | {"all": len(rows), "decided": decided, "in_direction": half}

@@ -12,19 +12,13 @@ from dragstrip_papers.answers.noise import noiseless
 from dragstrip_papers.answers.predicted import beyond
 from dragstrip_papers.campaign.space import unhindered
 from dragstrip_papers.claims import Claim, Published
-from dragstrip_papers.levels import Difference, Sensitivity
+from dragstrip_papers.deciding import has_size
 from dragstrip_papers.overall.given import Way
-from dragstrip_papers.parts import parts_of
-from dragstrip_papers.predicates import AnyPredicate, stacks_of
-from dragstrip_papers.rtts import OneRtt, OneRttTable
-from dragstrip_papers.shares import Extreme
+from dragstrip_papers.predicates import stacks_of
 
 ENOUGH = 0.8
 """Share of right answers, in true worlds and in false ones, that makes a run of a claim
 worthwhile."""
-_SIZED = (Difference, Extreme, OneRtt, OneRttTable, Sensitivity)
-"""Kinds of predicates that are not testable on a stand-in because of its size, see
-`dragstrip_papers.base.sized`."""
 LARGE = 100
 """Number of cells above which the load generator is the cheapest way to answer a claim."""
 
@@ -119,7 +113,7 @@ def needs(
     if claim.predicate is None:
         return None
     blocks = least(known)
-    standins = reached.filter(pl.col("standin") & _sized(claim.predicate))["page"]
+    standins = reached.filter(pl.col("standin") & has_size(claim.predicate))["page"]
     return Needs(
         ways=ways(claim, paper, reached),
         cells=len(reached),
@@ -127,12 +121,6 @@ def needs(
         power=known.get(blocks),
         pages=tuple(standins.unique(maintain_order=True).to_list()),
     )
-
-
-def _sized(predicate: AnyPredicate) -> bool:
-    """Whether the claim is about the size of an effect. On a stand-in, this says nothing about the
-    page."""
-    return any(isinstance(part, _SIZED) for part in parts_of(predicate))
 
 
 def least(known: Mapping[int, Power]) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 import polars as pl
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dragstrip_papers.answer import Verdict
 from dragstrip_papers.answers.absent import absent
@@ -14,12 +14,16 @@ from dragstrip_papers.campaign.space import reach, space
 from dragstrip_papers.claims import Claim, Published, Tier
 from dragstrip_papers.overall.given import IN_VIRTUAL_TIME, WAYS, Given, Told, Way, of_claim
 from dragstrip_papers.overall.needs import Needs, Powers, needs
+from dragstrip_papers.overall.reread import reread
+from dragstrip_papers.parts import about
 
 
 class Source(Struct, frozen=True, kw_only=True):
     """One answer, and the page that shows it."""
 
     answer: Verdict
+    direction: Verdict | None
+    size: Verdict | None
     ours: str
     why: str
     more: More | None
@@ -37,6 +41,8 @@ class Source(Struct, frozen=True, kw_only=True):
     rules: str
     """Version of the rules that answered, or an older digest; empty if they were not kept."""
     frozen: bool
+    aside: str
+    """Why it stands behind all other ways, see `dragstrip_papers.overall.given.Given`."""
 
 
 class Row(Struct, frozen=True, kw_only=True):
@@ -49,7 +55,13 @@ class Row(Struct, frozen=True, kw_only=True):
     says: str
     published: str
     tolerance: str
+    population: str
+    """What it is about, see `dragstrip_papers.populations`; empty without a predicate."""
     answer: Verdict
+    direction: Verdict | None
+    """The answer to which way it goes; None for a claim that names no direction."""
+    size: Verdict | None
+    """The answer to how much it is; None for a claim that names no size."""
     why: str
     way: Way | None
     """How the answer was found; None for one that needs no loads."""
@@ -82,7 +94,7 @@ def rows(papers: Iterable[Published], given: Sequence[Given], known: Powers) -> 
 def _row(
     paper: Published, claim: Claim, cells: pl.DataFrame, given: Sequence[Given], known: Powers
 ) -> Row:
-    sources = best(of_claim(given, claim.id))
+    sources = best(_today(paper, claim, page, told) for page, told in of_claim(given, claim.id))
     reached = reach(claim.predicate, cells)
     way = _decided_by(claim, sources, reached)
     answer, why = _answer(claim, sources, way, absent(claim, reached))
@@ -94,7 +106,10 @@ def _row(
             for name in ("id", "section", "tier", "says", "published", "tolerance", "restates")
         },
         paper=paper.key,
+        population=about(claim.predicate) if claim.predicate else "",
         answer=answer,
+        direction=_column(told.direction if told else None, answer),
+        size=_column(told.size if told else None, answer),
         why=why,
         way=way if answer in DECIDED else None,
         near=_near(told),
@@ -108,12 +123,19 @@ def _row(
 
 
 def best(answers: Iterable[tuple[Given, Told]]) -> dict[Way, Source]:
-    """The answer of each way that says most: a decided one first; among undecided ones that of the
-    most cells; then that of the most loads, then the latest."""
+    """The answer of each way that says most.
+
+    One that decides the size comes first, then one that decides the direction, then one that more
+    loads could decide. Among undecided ones it is that of the most cells; then that of the most
+    loads, then the latest. The ways nearest to the paper come first, and those that stand aside
+    last.
+    """
     found: dict[Way, Source] = {}
     for page, told in sorted(answers, key=_weight):
         found[page.way] = Source(
             answer=told.answer,
+            direction=told.direction,
+            size=told.size,
             ours=told.ours,
             why=told.why,
             more=told.more,
@@ -126,30 +148,59 @@ def best(answers: Iterable[tuple[Given, Told]]) -> dict[Way, Source]:
             made=page.made,
             rules=page.rules,
             frozen=page.frozen,
+            aside=page.aside,
         )
-    return {way: found[way] for way in WAYS if way in found}
+    there = [way for way in WAYS if way in found]
+    return {way: found[way] for way in sorted(there, key=lambda way: bool(found[way].aside))}
+
+
+def _today(paper: Published, claim: Claim, page: Given, told: Told) -> tuple[Given, Told]:
+    """The answer by today's rules. Those did not stand before the visits if others answered."""
+    if _of_claims(page.rules) == _of_claims(paper.rules):
+        return page, told
+    return structs.replace(page, frozen=False), reread(claim, page, told)
+
+
+def _of_claims(rules: str) -> str:
+    """The version without that of the verdict, by which visits were judged before."""
+    return rules.rpartition(".")[0]
+
+
+def _column(verdict: Verdict | None, answer: Verdict) -> Verdict | None:
+    """A column of a claim whose answer no run changes is empty."""
+    return None if answer == "derived" else verdict
 
 
 def _weight(answer: tuple[Given, Told]) -> tuple[int, bool, int, int, str]:
     page, told = answer
     decided = told.answer in DECIDED
-    rank = 2 if decided else int(told.answer != "open")
+    rank = 3 + _sized(told.size) if decided else 1
+    if told.answer == "open":
+        rank = 2 if told.ours else 0
     return rank, bool(told.ours), 0 if decided else told.run, told.loads, page.made
 
 
 def _decided_by(claim: Claim, sources: dict[Way, Source], reached: pl.DataFrame) -> Way | None:
-    """The way nearest to the paper that decides the claim. If none does: the nearest way that ran
-    all of `reached`, the cells that the claim looks at, or else the nearest that ran any. Virtual
+    """The way nearest to the paper that decides the claim: its size, or else its direction. If none
+    does: the nearest way that ran all of `reached`, the cells that the claim looks at, or else the
+    nearest that ran any. A way whose pages cannot test it stands behind one that could. Virtual
     time has no noise, so for a claim about noise it only stands in for runs that were never
     made."""
     if claim.predicate is None:
         return None
     ended = [way for way, source in sources.items() if source.answer in DECIDED]
+    ended.sort(key=lambda way: not _sized(sources[way].size))
     tried = [way for way, source in sources.items() if source.ours]
     if noiseless(claim.predicate, reached):
         tried = [way for way in tried if way not in IN_VIRTUAL_TIME] or tried
+    tried = [way for way in tried if sources[way].answer == "open"] or tried
     whole = [way for way in tried if sources[way].run >= reached.height]
     return next(iter([*ended, *whole, *tried]), None)
+
+
+def _sized(size: Verdict | None) -> bool:
+    """Whether the size of a claim is decided, if it names one."""
+    return size is None or size in DECIDED
 
 
 def _answer(
@@ -158,16 +209,16 @@ def _answer(
     """The answer and its reason. Reasons in the claim itself come first: no run can change them."""
     if claim.predicate is None:
         return "not testable", claim.untestable
-    if claim.setup:
-        return "setup", claim.setup
+    if claim.derived:
+        return "derived", claim.derived
     if missing:
         return "not testable", missing
     if way and sources[way].answer in DECIDED:
         return sources[way].answer, sources[way].why
-    ended = [source for source in sources.values() if source.answer == "not testable"]
-    if ended:
-        return "not testable", ended[0].why
-    return "open", sources[way].why if way else "nothing of it was run"
+    told = sources[way] if way else None
+    if told and told.answer == "not testable":
+        return "not testable", told.why
+    return "open", told.why if told else "nothing of it was run"
 
 
 def _near(told: Source | None) -> str:

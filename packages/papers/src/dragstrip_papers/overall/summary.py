@@ -77,13 +77,15 @@ def read(file: Path) -> Summary:
 
 def facts(rows: Sequence[Row], kept: Collection[str]) -> dict[str, int]:
     """Counts of answers; of decided ones by way, of those whose loads are in the repository
-    (`kept`), and of those whose rules were not frozen before the first visit (`unfrozen`)."""
+    (`kept`) or were only printed (`printed`), and of those whose rules were not frozen before the
+    first visit (`unfrozen`)."""
     decided = [row for row in rows if row.answer in DECIDED]
     by_way = Counter(row.way for row in decided)
     ways: dict[str, int] = {way: by_way[way] for way in WAYS}
     return counts(rows) | {
         **ways,
         "kept": sum(row.page in kept for row in decided),
+        "printed": sum(row.page not in kept for row in decided),
         "unfrozen": sum(not (row.way and row.sources[row.way].frozen) for row in decided),
     }
 

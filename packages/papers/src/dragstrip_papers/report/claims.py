@@ -24,12 +24,24 @@ from dragstrip.report.words import numbers as words
 from dragstrip_papers.answers.findings import VERDICTS, Finding, Findings, Place
 from dragstrip_papers.report.style import Figure
 
+_HEADS = (
+    "claim",
+    "section",
+    "tier",
+    "says",
+    "published",
+    "ours",
+    "answer",
+    "direction",
+    "size",
+    "how near",
+)
 TINT = {
     "reproduced": "#12735f",
     "equivalent": "#33479e",
     "contradicted": palette.ALARM,
     "not testable": "#5c626e",
-    "setup": "#5c626e",
+    "derived": "#5c626e",
     "open": "#8a5a00",
 }
 
@@ -86,7 +98,7 @@ def summary(found: Findings) -> str:
             (v["contradicted"], "is", "are", "contradicted"),
             (v["open"], "is", "are", "open"),
             (v["not testable"], "cannot", "cannot", "be tested here"),
-            (v["setup"], "holds", "hold", "by construction of the pages"),
+            (v["derived"], "follows", "follow", "from arithmetic or from our setup"),
             (found.restated, "restates", "restate", "another"),
         )
         if n
@@ -154,8 +166,8 @@ def markdown(found: Findings) -> str:
         *([found.predicted, ""] if found.predicted else []),
     ]
     if seen:
-        lines.append("| claim | section | tier | says | published | ours | answer | how near |")
-        lines.append("|---|---|---|---|---|---|---|---|")
+        lines.append(f"| {' | '.join(_HEADS)} |")
+        lines.append("|---" * len(_HEADS) + "|")
     notes = found.servers
     for c in seen:
         answer = f"**{c.verdict}**" + "".join(f"; {said}" for said in beside(c))
@@ -164,7 +176,8 @@ def markdown(found: Findings) -> str:
         if c.servers:
             ours += f" (servers: {notes[c.servers]})"
         near = c.near.words() or words.DASH
-        cells = (c.id, place(c), c.tier, c.says, published, ours, answer, near)
+        apart = (c.direction or words.DASH, c.size or words.DASH)
+        cells = (c.id, place(c), c.tier, c.says, published, ours, answer, *apart, near)
         lines.append("| " + " | ".join(text.replace("|", "\\|") for text in cells) + " |")
     if unrun:
         names = [claim.id.removeprefix(f"{found.paper}-") for claim in unrun]

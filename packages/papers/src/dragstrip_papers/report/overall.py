@@ -20,6 +20,8 @@ COLUMNS = (
     "says",
     "published",
     "answer",
+    "direction",
+    "size",
     "today's browser",
     "its own protocols",
     "in virtual time",
@@ -40,8 +42,12 @@ from the answers of all runs: `uv run python packages/papers/bench/papers.py`. T
 | equivalent | the claim sees a difference; ours is smaller than the margin |
 | contradicted | ours lies outside |
 | not testable | no number of loads would decide it; the reason is given |
-| setup | it holds because our pages are built that way |
-| open | it needs more cells or blocks; the claim says which |
+| derived | it follows from arithmetic or from our setup, whatever our loads show |
+| open | it needs more cells, blocks or other loads; the claim says which |
+
+**Direction** and **size** are decided apart: which way it goes, and how much it is. The answer is
+that to the size. Where only stand-ins were loaded, or a live network is emulated by its means, no
+size can be tested, and the answer is that to the direction.
 
 Where several runs answer a claim, the way nearest to the paper counts: its own protocols, then
 today's browser in real time, then the browser in virtual time, then the load generator in virtual
@@ -108,9 +114,8 @@ def _open(rows: Sequence[Row]) -> Iterator[str]:
     yield (
         f"Open claims say what they need. If more loads were like those made, more blocks would "
         f"decide {blocks} of them, and more pages {pages}. {TIMES[-1]} times as many would leave "
-        f"{others} open: their estimate lies too near the edge of what the claim allows, or the "
-        f"median and the mean of their pages lie on different sides of it. The other {left} lack "
-        "cells, or the paper's number of loads, or their capsule is not kept."
+        f"{others} open: their estimate lies too near the edge of what the claim allows. The other "
+        f"{left} lack cells, or the paper's number of loads, or their loads are not kept."
     )
     yield ""
 
@@ -129,6 +134,8 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
             row.says,
             " ".join(filter(None, (row.published, row.tolerance))),
             _answer(row),
+            row.direction or DASH,
+            row.size or DASH,
             _ours(row.sources.get("browser")),
             _ours(row.sources.get("native")),
             _predicted(row),

@@ -29,11 +29,11 @@ def pages(results: Path, power: Path) -> dict[str, str]:
     return {
         "README.md": summary.read(results / "summary.toml").page(found, kept),
         "papers.md": overall.page(found, headlines(results / "headlines.toml")),
-        "papers.json": _as_json(found),
+        "papers.json": as_json(found),
         "plan.md": overall_plan.page(found, steps, pace(), {k: published(k).rules for k in KEYS}),
     }
 
 
-def _as_json(found: list[Row]) -> str:
+def as_json(found: list[Row]) -> str:
     """One line per claim."""
     return "[\n" + ",\n".join(msgspec.json.encode(row).decode() for row in found) + "\n]\n"

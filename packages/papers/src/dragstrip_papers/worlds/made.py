@@ -197,16 +197,13 @@ def _band(predicate: AnyPredicate) -> tuple[float, float]:
         case Ratio() | RatioShift() | ImpliedBytes() | Absolute() | Extreme() | Corpus():
             low = predicate.at_least if predicate.at_least > 0 else -inf
             return low, predicate.at_most
-        case Gain() | Sensitivity() | Difference() | HandshakeRtts() | OneRtt():
+        case Gain() | MeanDelta() | Sensitivity() | Difference() | HandshakeRtts() | OneRtt():
             return predicate.at_least, predicate.at_most
         case FasterShare() | ScenarioShare():
             low = predicate.at_least if predicate.at_least > 0 else -inf
             return low, predicate.at_most if predicate.at_most < 1 else inf
         case Tree() | Correlation():
             return predicate.at_least, inf
-        case MeanDelta():
-            ends = sorted(predicate.published_ms * (1 + s * predicate.rel) for s in (-1, 1))
-            return ends[0], ends[1]
         case Equal():
             return 1 / (1 + predicate.margin), 1 + predicate.margin
         case AuditCount():
@@ -286,7 +283,7 @@ def _(predicate: Ordering, world: World, levels: Levels) -> None:
     step = {"true": CLEAR, "edge": 1.0, "false": 1 / CLEAR}[world.state]
     for metric in p.metrics or [p.metric]:
         for place in levels.chosen(p.where, p.unless, stacks):
-            own = _own(levels) if p.over == "pages" else dict.fromkeys(stacks, 1.0)
+            own = _own(levels) if p.population == "pages" else dict.fromkeys(stacks, 1.0)
             for rank, group in enumerate(p.groups):
                 for stack in group:
                     levels.put(place, stack, metric, BASE_MS * step**rank * own.get(stack, 1.0))
@@ -307,6 +304,11 @@ class _PageOwn(dict[str, float]):
         if key not in self:
             self[key] = float(np.exp(self._levels.draw.normal(0, PAGES_SPREAD)))
         return self[key]
+
+
+def _of_page(levels: Levels, p: AnyPredicate) -> float:
+    """What a page's gain has to itself, where a claim is about pages like these."""
+    return float(levels.draw.normal(0, PAGES_SPREAD)) if p.population == "pages" else 0.0
 
 
 @build.register
@@ -365,17 +367,19 @@ def _(predicate: Gain, world: World, levels: Levels) -> None:
     p = predicate
     gain = _target(_band(p), world, ratio=False, clear=0.1)
     for place in levels.chosen(p.where, p.unless, [p.a, p.ref]):
-        own = levels.draw.normal(0, PAGES_SPREAD) if p.over == "pages" else 0.0
+        own = _of_page(levels, p)
         levels.ratio(place, p.metric, p.ref, p.a, 1 + gain + own)
 
 
 @build.register
 def _(predicate: MeanDelta, world: World, levels: Levels) -> None:
     p = predicate
-    ms = _target(_band(p), world, ratio=False, clear=abs(p.published_ms))
-    base = p.published_ms / p.as_gain if p.as_gain else 5 * abs(p.published_ms)
+    band = _band(p)
+    usual = abs(_target(band, World("true"), ratio=False, clear=BASE_MS / 5))
+    ms = _target(band, world, ratio=False, clear=usual)
+    base = 5 * usual
     for place in levels.chosen(p.where, p.unless, [p.a, p.ref]):
-        own = ms + levels.draw.normal(0, PAGES_SPREAD) * base
+        own = ms + _of_page(levels, p) * base
         if not levels.stands(place, p.a, p.metric):
             if not levels.stands(place, p.ref, p.metric):
                 levels.put(place, p.ref, p.metric, base)
@@ -395,7 +399,7 @@ def _(predicate: MagnitudeOrder, world: World, levels: Levels) -> None:
         sizes = sizes[::-1]
     for term, size in zip(p.terms, sizes, strict=True):
         for place in levels.chosen(p.where | term.where, p.unless, [term.a, term.ref]):
-            own = size + levels.draw.normal(0, PAGES_SPREAD)
+            own = size + _of_page(levels, p)
             levels.ratio(place, term.metric, term.ref, term.a, 1 - own)
 
 
@@ -541,9 +545,8 @@ def _(predicate: OneRttTable, world: World, levels: Levels) -> None:
     positive = {"true": min(3, p.positive.high), "edge": p.positive.high + 1, "false": len(rows)}
     size = 0.35
     if p.greatest:
-        size = {"true": sqrt(p.greatest.low * p.greatest.high), "edge": 1.0, "false": 1.0}[
-            world.state
-        ]
+        middle = sqrt(max(p.greatest.low, size) * p.greatest.high)
+        size = {"true": middle, "edge": 1.0, "false": 1.0}[world.state]
     beyond = 1.6 if world.state == "false" and not p.greatest else size
     for i, (place, metric) in enumerate(rows):
         edge = world.state == "edge" and i + 1 == positive["edge"]

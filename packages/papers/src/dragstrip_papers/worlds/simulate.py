@@ -203,8 +203,7 @@ def _statistics(predicate: AnyPredicate) -> Iterator[str]:
         for part in parts:
             yield from _statistics(part)
         return
-    over = getattr(predicate, "over", "blocks")
-    yield "mean" if over == "pages" else predicate.statistic
+    yield "mean" if predicate.population == "pages" else predicate.statistic
 
 
 def _metrics(predicate: AnyPredicate) -> Iterator[str]:

@@ -1,0 +1,125 @@
+"""Loads that did not end.
+
+The papers kept the loads that ended, so these are compared. A choice that a stack's own failures
+make can flatter it. Where more than `MOST` of a stack's loads did not end, nothing is decided. Else
+the claim is asked again with every load that did not end as slow as the slowest load of its cell
+that did: the worst rank among them. An answer that this turns stays open.
+
+Source: Lachin, "Worst-rank score analysis with informatively missing observations in clinical
+trials", Controlled Clinical Trials 20 (1999), 408-422.
+"""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from msgspec import structs
+
+from dragstrip_papers.answer import Answer
+from dragstrip_papers.answers.missing import DECIDED, with_missing
+from dragstrip_papers.base import ask
+from dragstrip_papers.measured import Evidence, Loads, Measured, Values
+from dragstrip_papers.predicates import AnyPredicate, stacks_of
+from dragstrip_papers.reached import reached
+
+MOST = 0.05
+"""Share of a stack's loads that may not have ended, of those on cells where any ended: our choice.
+A cell where none did is one that was not run."""
+
+
+def of_ended(predicate: AnyPredicate, evidence: Evidence) -> Answer:
+    """The answer of the loads that ended, unless the others could turn it."""
+    if not unended(predicate, evidence):
+        return with_missing(ask(predicate, evidence), predicate, evidence)
+    kept = structs.replace(evidence, made=tuple(map(_ended, evidence.cells)))
+    answer = with_missing(ask(predicate, kept), predicate, kept)
+    ranked = structs.replace(evidence, made=tuple(map(_worst, evidence.cells)))
+    bound = ask(predicate, ranked)
+    answer = structs.replace(answer, worst=bound.ours)
+    if answer.verdict not in DECIDED:
+        return answer
+    why = f"{answer.verdict} by the loads that ended; "
+    tried = structs.replace(evidence, made=tuple(filter(_tried, evidence.cells)))
+    for stack, (count, made) in unended(predicate, tried).items():
+        if count < (1 - MOST) * made:
+            why += f"{made - count} of {made} loads of {stack} did not"
+            return structs.replace(answer, verdict="open", why=why)
+    if bound.verdict != answer.verdict:
+        why += "those that did not could turn it"
+        return structs.replace(answer, verdict="open", why=why)
+    return answer
+
+
+def _tried(cell: Measured) -> bool:
+    """Whether any load of the cell ended."""
+    return any(not loads.censored.all() for loads in cell.stacks.values())
+
+
+def unended(predicate: AnyPredicate, evidence: Evidence) -> Mapping[str, tuple[int, int]]:
+    """Loads that ended, and all, by stack: of those stacks that the predicate speaks of and that
+    have loads that did not."""
+    cells = reached(predicate, evidence.cells)
+    named = stacks_of(predicate, {s: None for cell in cells for s in cell.stacks})
+    found = {}
+    for stack in named:
+        lost = [cell.stacks[stack].censored for cell in cells if stack in cell.stacks]
+        count = sum(int(one.sum()) for one in lost)
+        if count:
+            made = sum(map(len, lost))
+            found[stack] = made - count, made
+    return found
+
+
+def _ended(cell: Measured) -> Measured:
+    if not _any(cell.stacks.values()):
+        return cell
+    return structs.replace(
+        cell, stacks={stack: _kept(loads) for stack, loads in cell.stacks.items()}
+    )
+
+
+def _kept(loads: Loads) -> Loads:
+    whole = ~loads.censored
+    return Loads(
+        rounds=loads.rounds[whole],
+        values={metric: values[whole] for metric, values in loads.values.items()},
+        censored=loads.censored[whole],
+    )
+
+
+def _worst(cell: Measured) -> Measured:
+    """The cell with every load that did not end as slow as the slowest that did. Without one that
+    ended there is nothing to rank by, and the cell has no loads."""
+    if not _any(cell.stacks.values()):
+        return cell
+    slowest = {
+        metric: _slowest(metric, cell.stacks.values())
+        for loads in cell.stacks.values()
+        for metric in loads.values
+    }
+    if all(np.isnan(value) for value in slowest.values()):
+        return _ended(cell)
+    return structs.replace(
+        cell,
+        stacks={
+            stack: Loads(
+                rounds=loads.rounds,
+                values={
+                    metric: np.where(loads.censored, slowest[metric], values)
+                    for metric, values in loads.values.items()
+                },
+                censored=np.zeros_like(loads.censored),
+            )
+            for stack, loads in cell.stacks.items()
+        },
+    )
+
+
+def _slowest(metric: str, stacks: Iterable[Loads]) -> float:
+    known: list[Values] = [loads.values[metric][~loads.censored] for loads in stacks]
+    values = np.concatenate(known)
+    values = values[~np.isnan(values)]
+    return float(values.max()) if len(values) else np.nan
+
+
+def _any(stacks: Iterable[Loads]) -> bool:
+    return any(bool(loads.censored.any()) for loads in stacks)
