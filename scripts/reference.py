@@ -16,6 +16,7 @@ from dragstrip.cli.machine.doctor import CheckResult
 from dragstrip.cli.manual import CODES, page
 from dragstrip.cli.usage import every
 from dragstrip.league.result import LeagueResult
+from dragstrip.model.effects import STAGES
 from dragstrip.results.compare.attribution import Why
 from dragstrip.results.compare.gate import Output
 from dragstrip.results.compare.summary import Summary
@@ -91,7 +92,13 @@ def _study() -> str:
     for name, part in sorted(schema["$defs"].items()):
         if "properties" in part:
             lines += ["", f"## {name}", "", *_said(part), *_keys(part)]
+            lines += _stages() if name == "Direction" else []
     return "\n".join(lines) + "\n"
+
+
+def _stages() -> list[str]:
+    lines = ["", "Default order of the stages, of which a packet passes those in use:", ""]
+    return lines + [f"- `{side}`: {', '.join(order)}" for side, order in STAGES.items()]
 
 
 def _keys(part: Mapping[str, Any]) -> list[str]:

@@ -9,14 +9,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import urldefrag
 
+import msgspec
 from msgspec import structs
 from PIL import Image
 
-from dragstrip.model.network import Network, Side
+from dragstrip.model.aqm import Aqm, Codel, DualPi2
+from dragstrip.model.effects import Side
+from dragstrip.model.network import ETHERNET_MTU, Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.thresholds import Thresholds
-from dragstrip.model.visit import FarEnd, Reason, ReasonCode, Visit, Visual
+from dragstrip.model.visit import FarEnd, QueueReport, Reason, ReasonCode, Visit, Visual
 from dragstrip.verdict.clock_checks import offset_ms
 from dragstrip.verdict.judge import judge
 from dragstrip.verdict.link_checks import loss_interval
@@ -285,6 +288,56 @@ def lost(*, many: bool) -> Callable[[Scene, bool], Scene]:
         return lossy.down(loss_trials=20_000, packets_in=20_000, dropped_loss=count)
 
     return off
+
+
+def managed(scene: Scene, aqm: Aqm, **seen: object) -> Scene:
+    """The direction down under an AQM."""
+    asked = structs.replace(scene.network.down, aqm=aqm)
+    network = structs.replace(scene.network, down=asked)
+    return replace(scene, network=network).down(ect=0, **seen)
+
+
+def marked_deaf(scene: Scene, beyond: bool) -> Scene:
+    """A mark on a packet whose sender does not understand ECN."""
+    return managed(scene, Codel(), marked=int(beyond))
+
+
+def idle_codel(scene: Scene, beyond: bool) -> Scene:
+    most_ms = 105 + 4 * scene.network.down.least_ms(ETHERNET_MTU)
+    return managed(scene, Codel(), queue_max_ms=most_ms + _either(EPSILON, beyond))
+
+
+def _queue(name: str, **seen: object) -> QueueReport:
+    told: dict[str, object] = {"packets": 50, "bytes": 50_000, "marked": 0, "dropped": 0}
+    waits: dict[str, object] = {f"wait_{which}_ms": 0.0 for which in ("p50", "p99", "max")}
+    return msgspec.convert({"queue": name, **told, **waits, **seen}, QueueReport)
+
+
+def idle_dualpi2(scene: Scene, beyond: bool) -> Scene:
+    most_ms = 1 + 4 * scene.network.down.least_ms(ETHERNET_MTU)
+    l4s = _queue("l4s", wait_p50_ms=most_ms + _either(EPSILON, beyond))
+    return managed(scene, DualPi2(), queues=(_queue("classic"), l4s))
+
+
+def marked_elsewhere(scene: Scene, beyond: bool) -> Scene:
+    queues = (_queue("classic", marked=2), _queue("l4s", marked=5))
+    return managed(scene, DualPi2()).down(queues=queues, marked=7 + beyond, ect=None)
+
+
+def one_queue_for_two(scene: Scene, beyond: bool) -> Scene:
+    queues = () if beyond else (_queue("classic"), _queue("l4s"))
+    return managed(scene, DualPi2(), queues=queues)
+
+
+def two_queues_for_one(scene: Scene, beyond: bool) -> Scene:
+    return managed(scene, Codel(), queues=(_queue("l4s"),) * beyond)
+
+
+def told_of_nothing(scene: Scene, beyond: bool) -> Scene:
+    """An answer to a packet that was not dropped."""
+    narrow = structs.replace(scene.network.down, mtu=1400, mtu_behaviour="too-big")
+    network = structs.replace(scene.network, down=narrow)
+    return replace(scene, network=network).down(dropped_mtu=3, told_too_big=3 + beyond)
 
 
 def late(scene: Scene, beyond: bool) -> Scene:
@@ -645,6 +698,13 @@ FALSEHOODS = [
     Falsehood("link-drift", "lost before it, down", beside_the_model("down", "lost_before")),
     Falsehood("link-drift", "lost behind it, up", beside_the_model("up", "lost_behind")),
     Falsehood("link-drift", "lost behind it, down", beside_the_model("down", "lost_behind")),
+    Falsehood("link-drift", "a mark on what knows no ECN", marked_deaf),
+    Falsehood("link-drift", "CoDel that never acts", idle_codel),
+    Falsehood("link-drift", "DualPI2 that never marks", idle_dualpi2),
+    Falsehood("link-drift", "a mark of neither queue", marked_elsewhere),
+    Falsehood("link-drift", "DualPI2 with one queue", one_queue_for_two),
+    Falsehood("link-drift", "two queues of CoDel", two_queues_for_one),
+    Falsehood("link-drift", "an answer to what was not too long", told_of_nothing),
     Falsehood("link-drift", "rate too high", rate(+1)),
     Falsehood("link-drift", "rate too low", rate(-1)),
     Falsehood("link-drift", "delay too short", too_soon),

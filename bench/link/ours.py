@@ -8,7 +8,8 @@ from typing import Any
 
 import figures
 
-from dragstrip.model.network import Direction, Network
+from dragstrip.model.effects import Direction
+from dragstrip.model.network import Network
 from dragstrip.testbed.net.link import emulated_link
 from dragstrip.testbed.net.namespaces import namespaces
 from dragstrip.testbed.net.wires import CLIENT_IP, GATEWAY_IP, wire_up

@@ -20,7 +20,8 @@ import altair as alt
 from msgspec import structs
 
 import dragstrip
-from dragstrip.model.network import Aqm, Network
+from dragstrip.model.aqm import Codel
+from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
@@ -82,7 +83,7 @@ def networks() -> Iterator[Network]:
     for name, values in OWN.items():
         yield structs.replace(Network.parse(values), name=name)
     deep = Network.parse("20mbit/20mbit/25ms/0%/400ms")
-    managed = structs.replace(deep.down, aqm=Aqm(kind="codel"))
+    managed = structs.replace(deep.down, aqm=Codel())
     yield structs.replace(deep, name=CODEL, down=managed)
     yield from map(find_network, PRESETS)
 

@@ -5,6 +5,7 @@ import simulate
 from msgspec import structs
 
 from dragstrip.model.clock import NETWORK, PRICED, REAL
+from dragstrip.model.effects import MtuBehaviour
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Timeline, Visit
 from dragstrip.report.data.answer import CellAnswer, answer
@@ -70,7 +71,37 @@ def test_few_blocks_are_enough_in_virtual_time() -> None:
     assert exactly((1000, 940), (1000, 1002), (1000, 950)) == (
         "On demo over LTE in virtual time no stack is faster than h1 in each of 3 blocks."
     )
-    assert "100.0 % faster than h1" in exactly((None, 900), (None, 900))
+    assert exactly((None, 900), (None, 900)) == (
+        "h2 loads demo over LTE in virtual time where no load over h1 ended, in each of 2 blocks. "
+        "The same seed gives the same load."
+    )
+    some = exactly((None, 900), (1000, 900))
+    assert "10.0 % faster than h1 (1 of 2 loads over h1 did not end), in each of 2 blocks" in some
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "said"),
+    [
+        ("black-hole", "longer than its MTU of 1280 B in silence (h1 11 in the median visit)."),
+        ("too-big", "longer than its MTU of 1280 B and told their senders (h1 11 in the median"),
+        ("clamp", "longer than its MTU of 1280 B in silence, and clamped the MSS of TCP (h1 11"),
+    ],
+)
+def test_an_answer_says_that_the_mtu_dropped_packets(behaviour: MtuBehaviour, said: str) -> None:
+    study, visits = race((None, 940), (None, 938))
+    for place, visit in enumerate(visits):
+        assert visit.link
+        down = structs.replace(visit.link.down, dropped_mtu=11 if visit.stack == "h1" else 0)
+        visits[place] = structs.replace(visit, link=structs.replace(visit.link, down=down))
+    (cell,) = cells(study, frames(visits, study)["visits"].with_row_index("row").lazy())
+    narrow = structs.replace(cell.network.down, mtu=1280, mtu_behaviour=behaviour)
+    network = structs.replace(cell.network, down=narrow)
+    told = answer(structs.replace(cell, network=network, clock=NETWORK), 180).sentence
+    assert said in told
+    assert told.endswith("Of their loads 2 over h1 did not end.")
+    assert "100.0 %" not in told
+    free = structs.replace(cell, results=cell.results[1:])
+    assert "MTU" not in answer(free, 180).sentence
 
 
 def with_drops(opening: tuple[float, ...], at_ms: int) -> ReportCell:

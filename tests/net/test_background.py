@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from dragstrip.model.background import Background
-from dragstrip.model.network import Direction, Network
+from dragstrip.model.effects import Direction
+from dragstrip.model.network import Network
 from dragstrip.testbed.background import background
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.net.link import Link, emulated_link

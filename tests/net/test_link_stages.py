@@ -12,9 +12,14 @@ from typing import Any
 import pytest
 from test_link_forwarding import ORIGIN_IP, PLAIN, Bed, received, running_bed
 
+from dragstrip.model.aqm import EXAMPLES, Aqm, DualPi2
+from dragstrip.model.effects import COUNTS, EFFECTS, STAGES, Direction, Effect
+from dragstrip.model.network import Network
+from dragstrip.testbed.net.link import Link
+
 IP_TOS = socket.IP_TOS
 IP_RECVTOS = 13
-ECT_0, CE = 2, 3
+ECT_1, ECT_0, CE = 1, 2, 3
 AQM = {
     "kind": "codel", "target_ms": 1, "interval_ms": 5, "ecn": True, "flows": 1024,
     "quantum_bytes": 1514,
@@ -94,8 +99,47 @@ def test_copies_arrive_whole(bed: Bed) -> None:
 def test_the_answer_to_configure_names_the_order_of_stages(bed: Bed) -> None:
     config = configure(bed, up={"stages": ["queue", "loss", "delay"]})
     assert config["up"]["stages"] == ["queue", "loss", "delay"]
-    assert config["down"]["stages"] == ["hosts", "mtu", "queue", "delay", "duplicate", "loss"]
+    assert config["down"]["stages"] == list(STAGES["down"])
+    assert configure(bed)["up"]["stages"] == list(STAGES["up"])
     assert config["accounting"] == "l3"
+
+
+@pytest.mark.parametrize("aqm", EXAMPLES, ids=lambda aqm: aqm.kind)
+def test_the_link_takes_every_kind_of_aqm(bed: Bed, aqm: Aqm) -> None:
+    asked = Direction(rate_mbps=10, aqm=aqm)
+    Link(bed.link, {}).configure(Network(name="made", down=asked, up=asked), seed=1)
+
+
+def test_dualpi2_keeps_scalable_senders_apart_and_marks_them(bed: Bed) -> None:
+    asked = Direction(rate_mbps=10, aqm=DualPi2())
+    Link(bed.link, {}).configure(Network(name="made", down=asked, up=asked), seed=1)
+    client, origin = bed.udp()
+    with client, origin:
+        client.setsockopt(socket.IPPROTO_IP, IP_RECVTOS, 1)
+        for code in (ECT_0, ECT_1) * 150:
+            origin.setsockopt(socket.IPPROTO_IP, IP_TOS, code)
+            origin.send(bytes(1000))
+        report = settled(bed, "down", sent=300)
+        tos = [client.recvmsg(2000, 64)[1][0][2][0] for _ in range(report["packets_out"])]
+    classic, l4s = report["queues"]
+    assert (classic["queue"], l4s["queue"]) == ("classic", "l4s")
+    assert classic["packets"] + classic["dropped"] == l4s["packets"] + l4s["dropped"] == 150
+    assert (report["ect"], report["ect1"], report["ce"]) == (len(tos), l4s["packets"], 0)
+    assert tos.count(CE) == report["marked"] == classic["marked"] + l4s["marked"]
+    assert l4s["marked"] > 100
+    assert l4s["wait_p99_ms"] < classic["wait_p99_ms"]
+
+
+@pytest.mark.parametrize("effect", EFFECTS, ids=lambda effect: "+".join(effect.example))
+def test_the_link_takes_and_counts_every_effect(bed: Bed, effect: Effect) -> None:
+    asked = Direction(**effect.example)
+    network = Network(name="made", down=asked, up=asked)
+    link = Link(bed.link, {"a.test": ORIGIN_IP})
+    link.configure(network, seed=1)
+    report = bed.link.ask("stats", dict[str, Any])["down"]
+    assert {count.field: report.get(count.field, 0) for count in COUNTS} == {
+        c.field: 0 for c in COUNTS
+    }
 
 
 def test_a_host_can_be_lossy_alone_and_the_mtu_holds(bed: Bed) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import ours
-from dragstrip.model.network import Direction, Network
+from dragstrip.model.effects import Direction
+from dragstrip.model.network import Network
 from dragstrip.testbed import workspace as workspace_module
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.net.namespaces import namespaces

@@ -133,6 +133,13 @@ impl Link {
                 let up = self.up.ask(Forwarder::report);
                 let down = self.down.ask(Forwarder::report);
                 let (mut up, mut down) = (reply(&up)?, reply(&down)?);
+                // SYNs are clamped on their way for the MTU of the way back: counted with the MTU.
+                let clamped = up.by_effect.remove("clamped");
+                let back = down.by_effect.remove("clamped");
+                up.by_effect
+                    .extend(back.map(|count| ("clamped".to_owned(), count)));
+                down.by_effect
+                    .extend(clamped.map(|count| ("clamped".to_owned(), count)));
                 if let Some(dropped) = dropped {
                     dropped.tell(&mut up, &mut down);
                 }
@@ -232,11 +239,8 @@ mod tests {
             panic!("not a command");
         };
         let understood = config.understood().unwrap();
-        assert_eq!(understood.up.stages.as_deref(), Some(&StageName::UP[..]));
-        assert_eq!(
-            understood.down.stages.as_deref(),
-            Some(&StageName::DOWN[..])
-        );
+        assert_eq!(understood.up.stages, Some(StageName::up()));
+        assert_eq!(understood.down.stages, Some(StageName::down()));
         let up = Direction {
             stages: None,
             ..understood.up
@@ -257,8 +261,10 @@ mod tests {
     fn unknown_commands_and_fields_are_errors() {
         assert!(error(r#"{"cmd":"reset"}"#).contains("unknown variant `reset`"));
         assert!(error(r#"{"cmd":"stats","verbose":true}"#).contains("unknown field `verbose`"));
-        let up = PLAIN.replace("loss", "lose");
+        let up = PLAIN.replace('}', r#","lose":0}"#);
         assert!(error(&configure(&up)).contains("unknown field `lose`"));
+        let up = PLAIN.replace('}', r#","stages":["lose"]}"#);
+        assert!(error(&configure(&up)).contains("unknown stage `lose`, expected one of hosts, "));
         assert!(error("[]").contains("cmd"));
     }
 

@@ -15,9 +15,11 @@ use anyhow::{Context, Result, ensure};
 use crate::clock::{Arrivals, both_ns, monotonic_ns};
 use crate::early::EarlyData;
 use crate::far::FarEnd;
+use crate::frame::{ETHERNET_HEADER, ETHERTYPE, IP};
 use crate::header::{Header, mark};
 use crate::meter::{Meter, Report};
 use crate::model::{Packet, Pipeline};
+use crate::mss;
 use crate::pace::{Pace, Wait};
 use crate::pool::Pool;
 use crate::realtime::make_thread_realtime;
@@ -25,9 +27,8 @@ use crate::record::Recorder;
 use crate::record::event::Fate;
 use crate::ring::Ring;
 use crate::socket::{self, Interface, Outlet, Sent, VNET_HEADER};
+use crate::too_big;
 
-const ETHERNET_HEADER: usize = 14;
-const ETHERTYPE: usize = VNET_HEADER + 12;
 const IPV4: [u8; 2] = [0x08, 0x00];
 const IPV6: [u8; 2] = [0x86, 0xdd];
 /// Frames read before anything is sent.
@@ -47,6 +48,10 @@ pub struct Forwarder {
     origin_sends: bool,
     ring: Ring,
     outlet: Outlet,
+    /// Back to where frames come from, for what the link says itself.
+    back: Outlet,
+    /// What it has yet to say, and when, in no order.
+    answers: Vec<(u64, Vec<u8>)>,
     mailbox: Arc<Mailbox>,
     tasks: Receiver<Task>,
     arrivals: Arrivals,
@@ -116,6 +121,8 @@ impl Remote {
             origin_sends,
             ring: Ring::open(from, mtu)?,
             outlet: Outlet::open(to)?,
+            back: Outlet::open(from)?,
+            answers: Vec::new(),
             mailbox: mailbox.clone(),
             tasks: receiver,
             arrivals: Arrivals::default(),
@@ -186,6 +193,7 @@ impl Forwarder {
         self.recorder = recorder;
         self.since_ns = since_ns;
         self.outbox.clear();
+        self.answers.clear();
         self.pool.release_all();
         self.retry_ns = None;
         self.ring.drops();
@@ -253,7 +261,7 @@ impl Forwarder {
                 self.pipeline.begin(self.epoch.with(arrival_ns));
             }
             let slot = self.pool.keep(frame.bytes);
-            let ip = &frame.bytes[ETHERTYPE + 2..];
+            let ip = &frame.bytes[IP..];
             let far = FarEnd::of(ip, self.origin_sends);
             let packet = Packet {
                 header: Header::of(ip),
@@ -277,10 +285,15 @@ impl Forwarder {
     /// Handles a packet that leaves the model.
     fn leave(&mut self, packet: Packet) {
         match packet.dropped {
-            None if packet.marked => {
+            None if packet.marked || packet.clamped_mss.is_some() => {
                 // A twin may share the frame.
                 let mut frame = self.pool.frame(packet.slot).to_vec();
-                mark(&mut frame[ETHERTYPE + 2..]);
+                if packet.marked {
+                    mark(&mut frame[IP..]);
+                }
+                if let Some(mss) = packet.clamped_mss {
+                    mss::clamp(&mut frame, mss);
+                }
                 self.pool.release(&packet);
                 let slot = self.pool.keep(&frame);
                 self.outbox.push_back(Packet {
@@ -293,13 +306,38 @@ impl Forwarder {
             Some(cause) => {
                 self.meter.dropped(&packet, cause);
                 self.note(&packet, Fate::Dropped(cause));
+                self.answer(&packet);
                 self.pool.release(&packet);
             }
         }
     }
 
+    /// Says that a packet was too long, if it is to be said. The answer takes as long back to the
+    /// sender as the packet took here, and meets no other stage.
+    fn answer(&mut self, packet: &Packet) {
+        let Some(mtu) = packet.next_hop_mtu else {
+            return;
+        };
+        let due_ns = packet.at_ns + (packet.at_ns - packet.arrival_ns);
+        let answer = too_big::answer(self.pool.frame(packet.slot), mtu);
+        self.answers.extend(answer.map(|frame| (due_ns, frame)));
+    }
+
+    /// An answer that finds no room in the kernel's queue is lost, as a router's would be.
+    fn send_answers(&mut self, now_ns: u64) {
+        let back = &self.back;
+        self.answers.retain(|(due_ns, frame)| {
+            let waits = *due_ns > now_ns;
+            if !waits {
+                back.send([&frame[..]].into_iter());
+            }
+            waits
+        });
+    }
+
     fn send(&mut self) {
         let mut now_ns = monotonic_ns();
+        self.send_answers(now_ns);
         if self.retry_ns.is_some_and(|retry_ns| now_ns < retry_ns) {
             return;
         }
@@ -364,6 +402,8 @@ impl Forwarder {
 
     fn wait(&mut self) -> Result<()> {
         let due_ns = self.retry_ns.or_else(|| self.pipeline.next_ns());
+        let answer_ns = self.answers.iter().map(|(due_ns, _)| *due_ns).min();
+        let due_ns = due_ns.into_iter().chain(answer_ns).min();
         let now_ns = monotonic_ns();
         if self.stirred() || due_ns.is_some_and(|due_ns| due_ns <= now_ns) {
             return Ok(());

@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use crate::frame::updated;
+use crate::mss;
 use crate::splitmix::mix;
 
 const TCP: u8 = 6;
@@ -10,9 +12,46 @@ const UDP: u8 = 17;
 const TCP_OFFSET: usize = 12;
 const TCP_FLAGS: usize = 13;
 const SYN: u8 = 0b10;
+const ICMP: u8 = 1;
+const ICMPV6: u8 = 58;
+/// RFC 791 section 3.1: in the byte of the flags.
+const DONT_FRAGMENT: u8 = 0x40;
 /// RFC 3168 section 5: the lower two bits of the former type of service or traffic class.
 const ECN: u8 = 0b11;
-const NOT_ECT: u8 = 0b00;
+
+/// What a sender says of ECN (RFC 3168 section 5), by its code point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// The sender does not understand marks.
+    #[default]
+    NotEct = 0b00,
+    /// The sender is scalable (RFC 9331).
+    Ect1 = 0b01,
+    Ect0 = 0b10,
+    /// Marked before.
+    Ce = 0b11,
+}
+
+impl Ecn {
+    fn of(bits: u8) -> Self {
+        match bits & ECN {
+            0b00 => Self::NotEct,
+            0b01 => Self::Ect1,
+            0b10 => Self::Ect0,
+            _ => Self::Ce,
+        }
+    }
+
+    /// The sender understands marks.
+    pub fn capable(self) -> bool {
+        self != Self::NotEct
+    }
+
+    /// The packet belongs in the queue of scalable senders (RFC 9331 section 5.1).
+    pub fn scalable(self) -> bool {
+        matches!(self, Self::Ect1 | Self::Ce)
+    }
+}
 
 /// Addresses and flow as hashes: the model only asks whether two are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,10 +61,14 @@ pub struct Header {
     /// The 5-tuple of RFC 8290 section 3.1; without ports for what is neither TCP nor UDP and for
     /// fragments, whose later parts have none.
     pub flow: u64,
-    /// The sender understands ECN (RFC 3168 section 5): ECT(0), ECT(1) or CE.
-    pub ect: bool,
+    pub ecn: Ecn,
     /// A SYN that carries data, as TCP Fast Open sends (RFC 7413).
     pub syn_data: bool,
+    /// MSS that a SYN asks for, and the least bytes of IP and TCP header before such a segment.
+    pub mss: Option<(u16, u32)>,
+    /// A router that drops it for its length may answer: it must not be fragmented, and is no error
+    /// of ICMP itself (RFC 1812 section 4.3.2.7).
+    pub answerable: bool,
 }
 
 impl Header {
@@ -65,6 +108,17 @@ impl Header {
             .and_then(|bytes| bytes.get(..4))
             .filter(|_| has_ports);
         let (source, destination) = (hash(source), hash(destination));
+        let v4 = ip[0] >> 4 == 4;
+        let mss = payload
+            .filter(|segment| protocol == TCP && opens(segment))
+            .and_then(mss::find)
+            .map(|(_, mss)| (mss, if v4 { 40 } else { 60 }));
+        let error = match (protocol, payload.and_then(|message| message.first())) {
+            (ICMP, Some(kind)) => !matches!(kind, 0 | 8),
+            (ICMPV6, Some(kind)) => kind & 0x80 == 0,
+            _ => false,
+        };
+        let answerable = !error && (!v4 || ip[6] & DONT_FRAGMENT != 0);
         let syn_data = protocol == TCP && payload.is_some_and(carries_syn_data);
         let ports = ports.map_or(0, |p| {
             u64::from(u32::from_be_bytes([p[0], p[1], p[2], p[3]]))
@@ -74,10 +128,17 @@ impl Header {
             source,
             destination,
             flow: mix(ends ^ ports << 8 ^ u64::from(protocol)),
-            ect: ecn != NOT_ECT,
+            ecn: Ecn::of(ecn),
             syn_data,
+            mss,
+            answerable,
         })
     }
+}
+
+/// Whether a TCP segment opens a connection.
+fn opens(segment: &[u8]) -> bool {
+    segment.get(TCP_FLAGS).is_some_and(|flags| flags & SYN != 0)
 }
 
 /// Whether a TCP segment opens a connection and has data behind its header. Frames this short carry
@@ -110,13 +171,6 @@ pub fn mark(ip: &mut [u8]) {
         Some(6) if ip.len() >= 40 => ip[1] |= ECN << 4,
         _ => (),
     }
-}
-
-/// RFC 1624 section 3, equation 3: HC' = ~(~HC + ~m + m').
-fn updated(checksum: u16, before: u16, after: u16) -> u16 {
-    let sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
-    let folded = (sum & 0xffff) + (sum >> 16);
-    !((folded & 0xffff) + (folded >> 16)) as u16
 }
 
 fn hash(bytes: &[u8]) -> u64 {
@@ -172,10 +226,10 @@ mod tests {
     }
 
     #[test]
-    fn who_understands_ecn_is_seen() {
+    fn the_code_point_of_ecn_is_read() {
         for ip in [v4, v6] {
-            assert!(!Header::of(&ip(0)).ect);
-            assert!((1..4).all(|ecn| Header::of(&ip(ecn)).ect));
+            let read = [0, 1, 2, 3].map(|bits| Header::of(&ip(bits)).ecn);
+            assert_eq!(read, [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce]);
         }
     }
 

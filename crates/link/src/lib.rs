@@ -1,8 +1,8 @@
 //! The emulated link: frames come in at one interface and leave at the other after the configured
 //! delay.
 //!
-//! [`model`] decides, without I/O or clock, when each packet leaves; [`config`] has the settings,
-//! [`check`] validates them, and [`stages`] builds the model from them. [`forward`] runs one
+//! [`model`] decides, without I/O or clock, when each packet leaves; each of its effects says in
+//! one file what it is asked, and [`config`] is all that was asked. [`forward`] runs one
 //! direction in a thread: it takes frames with the kernel's arrival stamps from a ring ([`ring`]),
 //! asks the model, waits ([`pace`]) and sends ([`socket`]). A [`meter`] counts what really
 //! happened, and [`record`] can write the fate of each packet. [`control`] answers commands in JSON
@@ -23,6 +23,8 @@ mod control;
 mod drops;
 mod early;
 mod forward;
+mod frame;
+mod mss;
 mod pace;
 mod pool;
 mod realtime;
@@ -30,6 +32,6 @@ mod record;
 mod ring;
 mod socket;
 mod splitmix;
-mod stages;
 mod timeline;
+mod too_big;
 mod units;

@@ -1,12 +1,17 @@
 //! Measures what one direction really did, by the actual clock and not by its configuration.
 
+use std::collections::BTreeMap;
+
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use crate::busy::Busy;
 use crate::far::{FarCount, FarEnd, FarEnds};
-use crate::model::{Counts, DropCause, HostCount, Packet};
+use crate::header::Ecn;
+use crate::model::effects::CAUSES;
+use crate::model::{Counts, DropCause, HostCount, Packet, QueueCount};
 use crate::timeline::{Course, Timeline};
+use crate::units::times;
 
 /// One direction of the answer to `stats`, as `dragstrip.model.visit.DirectionReport`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -15,12 +20,9 @@ pub struct Report {
     pub bytes_in: u64,
     pub packets_out: u64,
     pub bytes_out: u64,
-    pub dropped_loss: u64,
-    pub dropped_queue: u64,
-    pub dropped_aqm: u64,
-    pub dropped_mtu: u64,
-    pub dropped_syn_data: u64,
-    pub dropped_host: u64,
+    /// Packets by the cause of their drop, `dropped_CAUSE`, and what single effects count.
+    #[serde(flatten)]
+    pub by_effect: BTreeMap<String, u64>,
     /// Packets that reached the loss stage.
     pub loss_trials: u64,
     /// The fate of each of them, by index: `model::Fates`.
@@ -36,6 +38,11 @@ pub struct Report {
     pub marked: u64,
     /// Packets sent on whose sender understands ECN: ECT or CE (RFC 3168 section 5).
     pub ect: u64,
+    /// Packets of `ect` that came as ECT(1), and as CE.
+    pub ect1: u64,
+    pub ce: u64,
+    /// What each queue of a bottleneck with several did.
+    pub queues: Vec<QueueReport>,
     pub duplicated: u64,
     pub reordered: u64,
     /// Packets the kernel refused to send, after retries.
@@ -71,6 +78,19 @@ pub struct Report {
     pub timeline: Option<Course>,
 }
 
+/// One queue, as `dragstrip.model.visit.QueueReport`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct QueueReport {
+    pub queue: &'static str,
+    pub packets: u64,
+    pub bytes: u64,
+    pub marked: u64,
+    pub dropped: u64,
+    pub wait_p50_ms: f64,
+    pub wait_p99_ms: f64,
+    pub wait_max_ms: f64,
+}
+
 /// Counts packets as they come and go.
 pub struct Meter {
     packets_in: u64,
@@ -78,9 +98,10 @@ pub struct Meter {
     packets_out: u64,
     bytes_out: u64,
     /// Packets by the cause of their drop.
-    dropped: [u64; DropCause::COUNT],
+    dropped: BTreeMap<&'static str, u64>,
     marked: u64,
-    ect: u64,
+    /// Packets sent on, by the code point with which they came.
+    ecn: [u64; 4],
     reordered: u64,
     /// One more than the highest index sent.
     beyond: u64,
@@ -106,9 +127,13 @@ impl Default for Meter {
             bytes_in: 0,
             packets_out: 0,
             bytes_out: 0,
-            dropped: [0; DropCause::COUNT],
+            dropped: CAUSES
+                .concat()
+                .iter()
+                .map(|cause| (cause.name, 0))
+                .collect(),
             marked: 0,
-            ect: 0,
+            ecn: [0; 4],
             reordered: 0,
             beyond: 0,
             send_failures: 0,
@@ -128,10 +153,20 @@ impl Default for Meter {
     }
 }
 
-/// A histogram with two significant digits for times up to an hour.
-fn times() -> Histogram<u64> {
-    Histogram::new_with_max(3_600_000_000_000, 2)
-        .expect("an hour in ns at two digits is within hdrhistogram's bounds")
+impl QueueReport {
+    fn of(count: &QueueCount) -> Self {
+        let ms = |ns: u64| ns as f64 / 1e6;
+        Self {
+            queue: count.queue,
+            packets: count.packets,
+            bytes: count.bytes,
+            marked: count.marked,
+            dropped: count.dropped,
+            wait_p50_ms: ms(count.p50_ns),
+            wait_p99_ms: ms(count.p99_ns),
+            wait_max_ms: ms(count.max_ns),
+        }
+    }
 }
 
 impl Meter {
@@ -168,7 +203,7 @@ impl Meter {
         let lateness_ns = actual_ns.saturating_sub(packet.at_ns);
         self.lateness_ns.saturating_record(lateness_ns);
         self.marked += u64::from(packet.marked);
-        self.ect += u64::from(packet.header.ect);
+        self.ecn[packet.header.ecn as usize] += 1;
         self.reordered += u64::from(packet.index < self.beyond && !packet.copy);
         self.beyond = self.beyond.max(packet.index + 1);
         self.passed_bottleneck(packet, Some(actual_ns));
@@ -176,9 +211,9 @@ impl Meter {
 
     /// Counts a packet that the model dropped.
     pub fn dropped(&mut self, packet: &Packet, cause: DropCause) {
-        self.dropped[cause as usize] += 1;
+        *self.dropped.entry(cause.name).or_default() += 1;
         self.far_ends.dropped(packet);
-        if matches!(cause, DropCause::Queue | DropCause::Aqm) {
+        if cause.in_queue {
             self.timeline.dropped(packet);
         }
         self.passed_bottleneck(packet, None);
@@ -205,8 +240,10 @@ impl Meter {
             let ns = self.waits_ns.value_at_quantile(share).min(self.wait_max_ns);
             any_waits.then_some(ns as f64 / 1e6)
         };
-        let dropped = |cause: DropCause| self.dropped[cause as usize];
-        let gone = self.packets_out + self.send_failures + self.dropped.iter().sum::<u64>();
+        let dropped =
+            (self.dropped.iter()).map(|(name, count)| (format!("dropped_{name}"), *count));
+        let events = (counts.events.iter()).map(|(name, count)| ((*name).to_owned(), *count));
+        let gone = self.packets_out + self.send_failures + self.dropped.values().sum::<u64>();
         let bursts = counts.bursts.as_ref();
         let ms = |ns: u64| ns as f64 / 1e6;
         let (busy_ns, busy_bytes) = self.busy.total();
@@ -215,12 +252,7 @@ impl Meter {
             bytes_in: self.bytes_in,
             packets_out: self.packets_out,
             bytes_out: self.bytes_out,
-            dropped_loss: dropped(DropCause::Loss),
-            dropped_queue: dropped(DropCause::Queue),
-            dropped_aqm: dropped(DropCause::Aqm),
-            dropped_mtu: dropped(DropCause::Mtu),
-            dropped_syn_data: dropped(DropCause::SynData),
-            dropped_host: dropped(DropCause::HostLoss),
+            by_effect: dropped.chain(events).collect(),
             loss_trials: counts.loss_trials,
             loss_fates: counts.loss_fates,
             host_loss: counts.host_loss,
@@ -229,7 +261,10 @@ impl Meter {
             burst_ms: bursts.and_then(|bursts| bursts.bad_ns).map(ms),
             burst_watched_ms: bursts.and_then(|bursts| bursts.watched_ns).map(ms),
             marked: self.marked,
-            ect: self.ect,
+            ect: self.packets_out - self.ecn[Ecn::NotEct as usize],
+            ect1: self.ecn[Ecn::Ect1 as usize],
+            ce: self.ecn[Ecn::Ce as usize],
+            queues: counts.queues.iter().map(QueueReport::of).collect(),
             duplicated: counts.duplicated,
             reordered: self.reordered,
             send_failures: self.send_failures,
@@ -272,6 +307,7 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::effects::loss::LOST;
 
     /// A packet that left the bottleneck at `at_ns`, after waiting for it or not.
     fn packet(at_ns: u64, waited_ns: u64) -> Packet {
@@ -289,7 +325,7 @@ mod tests {
 
     fn lost(meter: &mut Meter, packet: &Packet) {
         meter.arrived(1514, packet.bytes);
-        meter.dropped(packet, DropCause::Loss);
+        meter.dropped(packet, LOST);
     }
 
     fn realised_mbps(meter: &Meter) -> f64 {
@@ -373,10 +409,12 @@ mod tests {
         let mut meter = Meter::default();
         for i in 0..5 {
             let mut packet = packet(i, 0);
-            packet.header.ect = i > 1;
+            packet.header.ecn =
+                [Ecn::NotEct, Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][i as usize];
             sent(&mut meter, &packet, i);
         }
-        assert_eq!(meter.report(0, Counts::default(), 0).ect, 3);
+        let report = meter.report(0, Counts::default(), 0);
+        assert_eq!((report.ect, report.ect1, report.ce), (3, 1, 1));
     }
 
     #[test]

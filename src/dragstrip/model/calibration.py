@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from dragstrip.model.network import Side
+from dragstrip.model.effects import Side
 
 Quantity = Literal["round trip", "rate", "burst", "queue depth", "loss"]
 

@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 import numpy as np
 from numpy.typing import NDArray
 
-from dragstrip.model.network import GilbertElliott
+from dragstrip.model.bursts import GilbertElliott
 
 Floats = NDArray[np.float64]
 _STEEPNESS: Floats = np.geomspace(1e-4, 60, 600)

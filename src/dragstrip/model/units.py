@@ -8,6 +8,8 @@ instead.
 import re
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from dragstrip.model.errors import InputError
 
 
@@ -72,3 +74,10 @@ def parse_size_bytes(text: str) -> int:
 def plain(value: float) -> str:
     """A number without trailing zeros: 74.0 -> ``74``, 10.5 -> ``10.5``."""
     return f"{value:.6g}"
+
+
+def require_shares(record: Struct, *names: str) -> None:
+    """Raises `ValueError` for a field outside 0..1."""
+    for name in names:
+        if not 0 <= getattr(record, name) <= 1:
+            raise ValueError(f"{name} must be a share between 0 and 1")

@@ -13,8 +13,7 @@ from msgspec import Struct, field
 from dragstrip.model.background import BackgroundReport
 from dragstrip.model.clock import ClockKind
 from dragstrip.model.done import AT_LOAD
-from dragstrip.model.drops import DROP_CAUSES
-from dragstrip.model.network import Side
+from dragstrip.model.effects import DROPS, Counters, Side
 from dragstrip.model.page import address
 from dragstrip.model.sockets import ServedSocket, Socket
 from dragstrip.model.stack import ConnectionMode, Protocol, SlowStartExit
@@ -292,6 +291,23 @@ class HostLoss(Struct, frozen=True, kw_only=True):
     lost: int
 
 
+class QueueReport(Struct, frozen=True, kw_only=True):
+    """What one queue of a bottleneck with several did."""
+
+    queue: str
+    """`classic` or `l4s`."""
+    packets: int
+    """Packets that went on to the line."""
+    bytes: int
+    """Bytes of these packets, as the network's accounting counts them."""
+    marked: int
+    dropped: int
+    """Packets that it dropped, being full or not."""
+    wait_p50_ms: float
+    wait_p99_ms: float
+    wait_max_ms: float
+
+
 class Timeline(Struct, frozen=True, kw_only=True):
     """Traffic of one direction over time, in slots of equal length."""
 
@@ -304,16 +320,13 @@ class Timeline(Struct, frozen=True, kw_only=True):
     packets that its queue dropped. Drops count in the slot of the packet's arrival."""
 
 
-class DirectionReport(Struct, frozen=True, kw_only=True):
+class DirectionReport(Counters, frozen=True, kw_only=True):
     """Traffic and state of one direction of the link during a visit. Bytes are layer 3."""
 
     packets_in: int
     bytes_in: int
     packets_out: int
     bytes_out: int
-    # By each of `dragstrip.model.drops.DROP_CAUSES`, as in all `dropped_*`:
-    dropped_loss: int
-    dropped_queue: int
     queued: int
     """Packets still inside when the report was made."""
     largest_frame_bytes: int
@@ -331,10 +344,6 @@ class DirectionReport(Struct, frozen=True, kw_only=True):
     lost_behind: int | None = None
     """Packets that the kernel dropped in silence between the link and the other end; None if
     unknown, and in older capsules."""
-    dropped_aqm: int = 0
-    dropped_mtu: int = 0
-    dropped_syn_data: int = 0
-    dropped_host: int = 0
     loss_trials: int | None = None
     """Packets that reached the loss stage; None in capsules older than the field."""
     loss_fates: str = ""
@@ -352,15 +361,15 @@ class DirectionReport(Struct, frozen=True, kw_only=True):
     """Time that the chain ran, from the link's first packet to the last packet that reached the
     loss stage; None without loss in bursts, or if the chain steps with packets."""
     host_loss: tuple[HostLoss, ...] = ()
-    marked: int = 0
-    """Packets sent on with Congestion Experienced set by the link."""
+    queues: tuple[QueueReport, ...] = ()
+    """What each queue of a bottleneck with several did: DualPI2's classic and L4S."""
+    ect1: int | None = None
+    """Packets of `ect` that came as ECT(1), which scalable senders set; None in older capsules."""
+    ce: int | None = None
+    """Packets of `ect` that were marked before the link; None in older capsules."""
     ect: int | None = None
     """Packets sent on whose sender understands ECN (RFC 3168 section 5); None in capsules older
     than the field."""
-    duplicated: int = 0
-    """Copies made: packets_in + duplicated = packets_out + all drops + send_failures + queued."""
-    reordered: int = 0
-    """Packets sent after a later one; copies do not count."""
     queue_p50_ms: float | None = None
     """Time that packets waited for the bottleneck; None if none passed one."""
     queue_p99_ms: float | None = None
@@ -406,7 +415,7 @@ class DirectionReport(Struct, frozen=True, kw_only=True):
     @property
     def drops(self) -> dict[str, int]:
         """Packets that the link dropped, by name of the cause."""
-        return {cause.name: getattr(self, f"dropped_{cause.name}") for cause in DROP_CAUSES}
+        return {count.cause: getattr(self, count.field) for count in DROPS}
 
     @property
     def dropped(self) -> int:
@@ -419,6 +428,11 @@ class LinkReport(Struct, frozen=True, kw_only=True):
     up: DirectionReport
     record_missed: int = 0
     """Packets missing from the link's record because it was full."""
+
+    @property
+    def dropped_mtu(self) -> int:
+        """Packets of both directions that were too long."""
+        return self.down.dropped_mtu + self.up.dropped_mtu
 
     def direction(self, side: Side) -> DirectionReport:
         return self.down if side == "down" else self.up

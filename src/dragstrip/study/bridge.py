@@ -5,8 +5,9 @@ from collections.abc import Collection, Sequence
 from msgspec import structs
 
 from dragstrip.model.bridge import REST, Bridge, BuiltBridge
+from dragstrip.model.effects import Direction
 from dragstrip.model.errors import InputError
-from dragstrip.model.network import Direction, Network
+from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import CellKey, Stopping, Study
 from dragstrip.study.controls import controls_of

@@ -15,8 +15,9 @@ from typing import Any
 
 import msgspec
 
+from dragstrip.model.effects import STAGES
 from dragstrip.model.errors import InputError
-from dragstrip.model.network import STAGES, Network, per_direction
+from dragstrip.model.network import Network, per_direction
 from dragstrip.study.tracefiles.distribution import read_distribution
 from dragstrip.study.tracefiles.files import read_side
 

@@ -5,8 +5,9 @@ from itertools import product
 
 from dragstrip.model.addresses import Addresses, servers
 from dragstrip.model.done import AT_LOAD
+from dragstrip.model.effects import HostPath
 from dragstrip.model.errors import InputError
-from dragstrip.model.network import HostPath, Network
+from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.servers import OURS
 from dragstrip.model.stack import Stack

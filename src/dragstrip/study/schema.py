@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from dragstrip.model.network import Direction, Network
+from dragstrip.model.effects import Direction
+from dragstrip.model.network import Network
 from dragstrip.model.servers import Server
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client

@@ -8,7 +8,8 @@ use h2.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from dragstrip.model.network import Network, Side
+from dragstrip.model.effects import Side
+from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Connection, FarEnd, Reason, Request, Visit
 from dragstrip.verdict.request_checks import some

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 from dragstrip.model.chance import burst_odds, loss_interval
 from dragstrip.model.clock import Clock
-from dragstrip.model.drops import DROP_CAUSES
-from dragstrip.model.network import ETHERNET_MTU, Direction, Network, Side
+from dragstrip.model.effects import COUNTS, Direction, Side
+from dragstrip.model.network import ETHERNET_MTU, Network
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import DirectionReport, Reason, Visit
+from dragstrip.verdict.aqm_checks import managed
 
 _FRAME_BYTES = ETHERNET_MTU + 14
 _ROUNDING_MS = 1e-6
@@ -61,7 +62,7 @@ def _in_path(visit: Visit, *, heard: bool) -> Iterator[Reason]:
         return
     if not up.packets_in:
         yield Reason("link-drift", "no packet of the browser reached the link")
-    elif up.packets_out and not down.dropped:
+    elif up.packets_out and not (down.dropped or up.dropped_mtu):
         yield Reason(
             "link-drift",
             f"the link delivered {up.packets_out} packets to the origin, which saw no connection",
@@ -80,6 +81,8 @@ def _drift(
         *_bursts(asked, trials(side, got), got, limits),
         *_host_loss(asked, got, limits),
         *_unasked(asked, got),
+        *managed(asked, got),
+        *_told(got),
     ):
         yield Reason("link-drift", f"{side}: {detail}")
 
@@ -171,26 +174,20 @@ def _host_loss(asked: Direction, got: DirectionReport, limits: Thresholds) -> It
 
 
 def _unasked(asked: Direction, got: DirectionReport) -> Iterator[str]:
-    """Faults for events that may only happen if the network asks for them."""
-    paths = any(path.delay_ms for path in asked.hosts)
-    reorders = asked.reorder or asked.jitter_reorders or paths or _fair_queue(asked)
-    events: list[tuple[str, int, object]] = [
-        (cause.words, got.drops[cause.name], cause.asked(asked))
-        for cause in DROP_CAUSES
-        if cause.name != "loss"  # chance says how many
-    ]
-    events += [
-        ("marked", got.marked, asked.aqm and asked.aqm.ecn),
-        ("duplicated", got.duplicated, asked.duplicate),
-        ("reordered", got.reordered, reorders),
-    ]
-    for what, count, wanted in events:
-        if count and not wanted:
-            yield f"{count} packets were {what}, which the network does not ask for"
+    """Faults for events that may only happen if the network asks for them. Chance says how many
+    losses at random are too many."""
+    for count in COUNTS:
+        seen = getattr(got, count.field)
+        if seen and count.cause != "loss" and not count.wanted(asked):
+            yield f"{seen} packets were {count.words}, which the network does not ask for"
 
 
-def _fair_queue(asked: Direction) -> bool:
-    return asked.aqm is not None and asked.aqm.kind == "fq_codel"
+def _told(got: DirectionReport) -> Iterator[str]:
+    if got.told_too_big > got.dropped_mtu:
+        yield (
+            f"the link told senders of {got.told_too_big} packets that were too long, but dropped "
+            f"only {got.dropped_mtu} of them"
+        )
 
 
 def _rate(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterator[str]:

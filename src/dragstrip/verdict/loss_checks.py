@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations, islice
 
-from dragstrip.model.network import Side
+from dragstrip.model.effects import Side
 from dragstrip.model.visit import Visit
 
 _RUN = re.compile(r"(\d*)([+.-])")

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 
-VERSION = 19
+VERSION = 20
 """Version of the rules. It is raised with every change of a check or of a default limit; `CHANGES`
 describes each change."""
 
@@ -20,6 +20,10 @@ STANDS_SINCE = 12
 those visits. (Since 13, hosts may share addresses and certificates; before, each had its own.)"""
 
 CHANGES: Mapping[int, tuple[str, ...]] = {
+    20: (
+        "what the link's active queue management must drop or mark is judged, and what it cannot",
+        "packets that the network's MTU stopped may keep a browser from every connection",
+    ),
     19: (
         "a client that the study slows down is judged, by a fixed script in its page",
         "the browser's clock is told by the request whose two stamps are closest",

@@ -5,7 +5,8 @@ A visit with a thousand packets cannot distinguish 1 % loss from 2 %, but a stud
 
 from collections.abc import Iterable, Iterator
 
-from dragstrip.model.network import Network, Side
+from dragstrip.model.effects import Side
+from dragstrip.model.network import Network
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Reason, Visit
 from dragstrip.verdict.link_checks import luck, unlikely_loss

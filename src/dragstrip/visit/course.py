@@ -10,7 +10,8 @@ import math
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 
-from dragstrip.model.network import Network, Side
+from dragstrip.model.effects import Side
+from dragstrip.model.network import Network
 from dragstrip.model.visit import Timeline, Visit
 from dragstrip.visit.intervals import Interval, union
 from dragstrip.visit.uploads import uploads

@@ -14,12 +14,14 @@ from msgspec import structs
 from dragstrip.browsers.driven import Driven, Tab
 from dragstrip.browsers.exchanges import Exchange, received
 from dragstrip.browsers.load import Load
-from dragstrip.model.network import Direction, Network
+from dragstrip.model.effects import Direction
+from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import ConnectionMode, Protocol, Stack
 from dragstrip.model.study import Block, Client
 from dragstrip.model.visit import HostReport, LinkReport, Overhead, Request, Served, Visit
 from dragstrip.testbed.background import background
+from dragstrip.testbed.net.kernel import forgotten_mtu
 from dragstrip.testbed.servers.origin import OriginLog
 from dragstrip.testbed.testbed import Testbed
 from dragstrip.visit.afterwards import without_afterwards
@@ -75,7 +77,10 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
         before = bed.origin.log()  # what belongs to no visit
         wire = Wire(bed, browser.key_log, plan.client, plan.artefacts)
         bed.link.configure(plan.network, plan.block.seed, wire.record)
-        with background(bed.spaces, bed.link, plan.network.background) as others:
+        with (
+            forgotten_mtu(bed.spaces, plan.network),
+            background(bed.spaces, bed.link, plan.network.background) as others,
+        ):
             browser_cpu_s, queue, host = browser.cpu_s(), RunQueue(bed.spaces), HostMeter()
             navigated = time.monotonic()
             loaded = tab.load(plan.page.url)

@@ -5,7 +5,7 @@
 
 from statistics import median
 
-from dragstrip.model.network import Side
+from dragstrip.model.effects import Side
 from dragstrip.visit import course
 from dragstrip.visit.metric import Metric, alone, middle
 from dragstrip.visit.server_time import (
@@ -148,5 +148,13 @@ TRANSFER: tuple[Metric, ...] = (
         "packets that the queue up dropped while several connections opened at once",
         _COURSE,
         lambda visit, network, stack: course.crowd_drops(visit, network),
+    ),
+    Metric(
+        "too_long",
+        "count",
+        "neither",
+        "packets that the network's MTU dropped, both ways",
+        "the link's counters",
+        alone(lambda visit: visit.link.dropped_mtu if visit.link else None),
     ),
 )

@@ -14,7 +14,8 @@ from msgspec import structs
 import ours
 from conftest import CLIENT, NETWORK, Track, judged, open_track, plan_of, told
 from dragstrip.browsers.chromium53.browser import chromium53, host_lines
-from dragstrip.model.network import HostPath, Network
+from dragstrip.model.effects import HostPath
+from dragstrip.model.network import Network
 from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.visit import Visit
 from dragstrip.study.presets import find_stack

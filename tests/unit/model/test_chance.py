@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from dragstrip.model.bursts import GilbertElliott
 from dragstrip.model.chance import burst_odds
-from dragstrip.model.network import GilbertElliott
 
 TIMED = GilbertElliott(good_ms=90, bad_ms=10)
 PACKETS = GilbertElliott(p=0.02, r=0.2, loss_good=0.01, loss_bad=0.7)

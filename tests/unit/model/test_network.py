@@ -1,11 +1,14 @@
 """Networks as people write them, and what of them is refused."""
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from dragstrip.model.bursts import GilbertElliott
+from dragstrip.model.effects import COUNTS, EFFECTS, STAGES, Counters, Direction, Stage
 from dragstrip.model.errors import InputError
-from dragstrip.model.network import STAGES, Aqm, Direction, GilbertElliott, Network
+from dragstrip.model.network import Network
 from dragstrip.study.networks import read_network
 from dragstrip.study.presets import find_network, networks
 
@@ -51,7 +54,9 @@ def test_a_trace_is_read_beside_the_file_and_kept_whole(tmp_path):
         ({"down": {"lose": 1}}, "down: unknown key `lose`; docs/reference/study.md has all"),
         ({"down": {"rate_mbps": 1, "queue_ms": 9, "queue_bytes": 9}}, "down: queue_ms and queue_b"),
         ({"up": {"aqm": {"kind": "codel"}}}, "up: aqm manages the queue of a rate or trace"),
-        ({"up": {"aqm": {"kind": "red"}, "rate_mbps": 1}}, "up.aqm.kind: Invalid enum value 'red'"),
+        ({"up": {"aqm": {"kind": "blue"}, "rate_mbps": 1}}, "up.aqm.kind: Invalid value 'blue'"),
+        ({"up": {"aqm": {"kind": "red", "min_bytes": 9, "max_bytes": 9}}}, "up.aqm: min_bytes mus"),
+        ({"up": {"aqm": {"kind": "dualpi2", "coupling": 0}}}, "up.aqm: coupling must lie between"),
         ({"up": {"reorder": 0.1}}, "up: reorder sends packets ahead of the delay"),
         ({"up": {"loss": 0.1, "stages": ["queue"]}}, "up: stages lacks 'loss'"),
         ({"up": {"stages": ["queue", "queue"]}}, "up: stages names a stage twice"),
@@ -75,14 +80,34 @@ def test_a_network_of_old_fields_is_described_as_ever():
 def test_every_field_that_differs_shows_in_the_description():
     plain = Direction(rate_mbps=1, delay_ms=10)
     base = Network(name="x", down=plain, up=plain).describe()
-    for change in (
-        {"queue_bytes": 9}, {"queue_packets": 9}, {"aqm": Aqm(kind="codel")}, {"jitter_ms": 1},
-        {"gilbert_elliott": GilbertElliott(p=0.1, r=0.5)}, {"duplicate": 0.1}, {"reorder": 0.1},
-        {"mtu": 1400}, {"stages": STAGES["up"]},
-    ):  # fmt: skip
+    for change in ({"queue_bytes": 9}, {"queue_packets": 9}, {"stages": STAGES["up"]}):
         changed = Direction(rate_mbps=1, delay_ms=10, **change)
         assert Network(name="x", down=changed, up=plain).describe() != base, change
     assert Network(name="x", down=plain, up=plain, accounting="l2").describe() != base
+
+
+@pytest.mark.parametrize("effect", EFFECTS, ids=lambda effect: "+".join(effect.example))
+def test_an_effect_is_wanted_described_counted_and_placed_where_it_is_asked_for(effect):
+    plain = Direction()
+    asked = Direction(**effect.example)
+    assert not effect.wanted(plain)
+    assert effect.wanted(asked)
+    assert list(effect.says(plain)) == []
+    both = (Network(name="x", down=down, up=plain).describe() for down in (plain, asked))
+    assert len({*both}) == 2
+    for count in effect.counts:
+        assert not count.wanted(plain)
+        assert count.wanted(asked)
+    if effect.stage:
+        rest = tuple(stage for stage in STAGES["down"] if stage != effect.stage)
+        with pytest.raises(ValueError, match=f"stages lacks '{effect.stage}'"):
+            Direction(**effect.example, stages=rest)
+
+
+def test_every_place_and_counter_belongs_to_an_effect():
+    assert {effect.stage for effect in EFFECTS if effect.stage} == {*get_args(Stage)}
+    assert [{*order} for order in STAGES.values()] == [{*get_args(Stage)}] * 2
+    assert {count.field for count in COUNTS} == {*Counters.__struct_fields__}
 
 
 def test_bounds_of_delay_follow_jitter_and_reordering():

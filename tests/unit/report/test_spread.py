@@ -7,7 +7,8 @@ from msgspec import structs
 
 import made
 import made_capsule
-from dragstrip.model.network import GilbertElliott, Network
+from dragstrip.model.bursts import GilbertElliott
+from dragstrip.model.network import Network
 from dragstrip.model.study import CellKey, Study
 from dragstrip.report.data.cells import cells
 from dragstrip.report.figures.spread import CellLoads, drawing, spreads

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragstrip.model.network import Direction, Network
+from dragstrip.model.effects import Direction
+from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client, Study

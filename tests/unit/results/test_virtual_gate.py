@@ -5,7 +5,7 @@ from msgspec import structs
 
 from dragstrip.cli import app, exits
 from dragstrip.model.clock import NETWORK, PRICED
-from dragstrip.model.network import Direction
+from dragstrip.model.effects import Direction
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.compare.capsules import compare_capsules
 from dragstrip.results.compare.gate import gate, parse

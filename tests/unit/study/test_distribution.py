@@ -2,8 +2,8 @@
 
 import pytest
 
+from dragstrip.model.effects import Direction
 from dragstrip.model.errors import InputError
-from dragstrip.model.network import Direction
 from dragstrip.study.networks import read_network
 from dragstrip.study.tracefiles.distribution import read_distribution
 

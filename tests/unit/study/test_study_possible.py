@@ -4,8 +4,9 @@ import pytest
 from msgspec import structs
 
 import made
+from dragstrip.model.effects import HostPath
 from dragstrip.model.errors import InputError
-from dragstrip.model.network import HostPath, Network
+from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.study import Client
 from dragstrip.pages.format.archive import write_page

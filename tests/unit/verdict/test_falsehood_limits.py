@@ -10,7 +10,8 @@ from msgspec import structs
 import made
 from documented import check_table
 from dragstrip.browsers.exchanges import ABORTED
-from dragstrip.model.network import Direction, Network
+from dragstrip.model.effects import Direction
+from dragstrip.model.network import Network
 from dragstrip.model.reasons import REASONS
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 from dragstrip.model.visit import LinkReport, ReasonCode, Visit

@@ -6,10 +6,11 @@ from msgspec import structs
 import made
 from dragstrip.browsers.exchanges import ABORTED
 from dragstrip.model.background import Background, BackgroundReport
+from dragstrip.model.bursts import GilbertElliott
 from dragstrip.model.chance import loss_interval
 from dragstrip.model.clock import NETWORK, PRICED
-from dragstrip.model.drops import DROP_CAUSES
-from dragstrip.model.network import Direction, GilbertElliott, Network
+from dragstrip.model.effects import COUNTS, Direction
+from dragstrip.model.network import Network
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.trace import Trace
 from dragstrip.model.visit import LinkReport, Reason, Request, Visit
@@ -340,11 +341,11 @@ def test_unwanted_bursts_are_drift():
     assert on(down, **MET, burst_ms=1.0, burst_watched_ms=5.0) == {"link-drift"}
 
 
-@pytest.mark.parametrize("cause", DROP_CAUSES, ids=lambda cause: cause.name)
-def test_a_drop_for_a_cause_that_the_network_lacks_is_drift(cause):
+@pytest.mark.parametrize("count", COUNTS, ids=lambda count: count.field)
+def test_what_the_network_does_not_ask_for_is_drift(count):
     free = Direction(rate_mbps=10.5, delay_ms=37)
-    assert not cause.asked(free)
-    assert on(free, **{f"dropped_{cause.name}": 1}) == {"link-drift"}
+    assert not count.wanted(free)
+    assert on(free, **{count.field: 1}) == {"link-drift"}
 
 
 def test_jitter_widens_the_bounds_of_the_delay():
@@ -359,22 +360,6 @@ def test_a_trace_bounds_the_realised_rate_from_above():
     played = Direction(trace=trace, delay_ms=37)
     assert on(played, busy_bytes=1_000_000, busy_ms=1000.0) == set()
     assert "link-drift" in on(played, busy_bytes=1_000_000, busy_ms=900.0)
-
-
-@pytest.mark.parametrize(
-    "what",
-    [
-        "dropped_aqm",
-        "marked",
-        "dropped_mtu",
-        "dropped_syn_data",
-        "dropped_host",
-        "duplicated",
-        "reordered",
-    ],
-)
-def test_unwanted_effects_are_drift(what):
-    assert on(made.LTE.down, **{what: 1}) == {"link-drift"}
 
 
 @pytest.mark.parametrize(("idle_share", "said"), [(0.049, set()), (0.051, {"overloaded"})])

@@ -7,7 +7,7 @@ from msgspec import structs
 
 import made
 from documented import check_table
-from dragstrip.model.drops import DROP_CAUSES
+from dragstrip.model.effects import DROPS
 from dragstrip.model.network import Network
 from dragstrip.model.visit import LinkReport, Visual
 from dragstrip.visit.ideal import earliest_rtts, ideal_ms
@@ -104,13 +104,13 @@ def test_bytes_losses_and_rates_come_from_the_link():
             down=made.direction(bytes_in=66_000, bytes_out=63_000, dropped_loss=3, dropped_queue=2),
             up=made.direction(
                 bytes_out=4_000,
-                **{f"dropped_{cause.name}": 10**n for n, cause in enumerate(DROP_CAUSES)},
+                **{count.field: 10**n for n, count in enumerate(DROPS)},
             ),
         ),
         visual=Visual(frames=3, fvc_ms=5.0, progress=((5.0, 0.5), (9.0, 0.85), (12.0, 1.0))),
     )
     found = measures(visit, TEN, made.STACKS["h2"])
-    assert found["packets_lost"] == 5 + 111_111  # one digit for each cause
+    assert found["packets_lost"] == 5 + 1_111_111  # one digit for each cause
     assert (found["down_bytes"], found["up_bytes"]) == (63_000, 4_000)
     assert found["down_overhead"] == pytest.approx(0.1)  # beyond three objects of 20 kB
     assert found["utilisation"] == pytest.approx(63_000 * 8 / (8e6 * 1.0))

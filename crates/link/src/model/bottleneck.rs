@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
+use super::effects::queue::FULL;
 use super::line::Line;
-use super::{DropCause, Packet, Stage};
+use super::{Packet, Stage};
 
 /// Capacity of a queue. The packet that the line is carrying is not in the queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,7 +74,7 @@ impl Stage for Bottleneck {
         let start_ns = self.line.start_ns(packet.at_ns);
         let wait_ns = start_ns - packet.at_ns;
         if self.full(packet.at_ns, wait_ns, bytes) {
-            packet.dropped = Some(DropCause::Queue);
+            packet.dropped = Some(FULL);
             return Some(packet);
         }
         if wait_ns > 0 && matches!(self.depth, Depth::Bytes(_) | Depth::Packets(_)) {

@@ -12,15 +12,36 @@ const COPY: u64 = 1 << 63;
 /// The effects with random numbers. Each has its own stream, so enabling one does not change the
 /// others. The values belong to the meaning of a seed and never change.
 #[derive(Clone, Copy)]
-pub enum Effect {
-    Loss = 0,
-    Chain = 1,
-    ChainLoss = 2,
-    Jitter = 3,
-    JitterAngle = 4,
-    Reorder = 5,
-    Duplicate = 6,
-    HostLoss = 7,
+pub enum Stream {
+    Loss,
+    Chain,
+    ChainLoss,
+    Jitter,
+    JitterAngle,
+    Reorder,
+    Duplicate,
+    HostLoss,
+    /// The stream of an effect that was added later, by its name.
+    Named(&'static str),
+}
+
+impl Stream {
+    fn number(self) -> u64 {
+        match self {
+            Self::Loss => 0,
+            Self::Chain => 1,
+            Self::ChainLoss => 2,
+            Self::Jitter => 3,
+            Self::JitterAngle => 4,
+            Self::Reorder => 5,
+            Self::Duplicate => 6,
+            Self::HostLoss => 7,
+            // Eight or more, so that no name meets a number.
+            Self::Named(name) => name
+                .bytes()
+                .fold(8, |sum, byte| mix(sum ^ u64::from(byte)) | 8),
+        }
+    }
 }
 
 /// A stream of random numbers. Draw n does not depend on whether any other was made.
@@ -31,11 +52,11 @@ pub struct Draws {
 
 impl Draws {
     /// `direction` separates the streams of up (1) and down (2).
-    pub fn new(seed: u64, direction: u64, effect: Effect) -> Self {
+    pub fn new(seed: u64, direction: u64, stream: Stream) -> Self {
         let base = mix(mix(seed) ^ direction.wrapping_mul(GOLDEN_GAMMA));
-        let stream = match effect {
-            Effect::Loss => base,
-            other => mix(base ^ (other as u64).wrapping_mul(GOLDEN_GAMMA)),
+        let stream = match stream {
+            Stream::Loss => base,
+            other => mix(base ^ other.number().wrapping_mul(GOLDEN_GAMMA)),
         };
         Self { stream }
     }
@@ -71,8 +92,8 @@ impl Normals {
 
     pub fn new(seed: u64, direction: u64) -> Self {
         Self {
-            lots: Draws::new(seed, direction, Effect::Jitter),
-            angles: Draws::new(seed, direction, Effect::JitterAngle),
+            lots: Draws::new(seed, direction, Stream::Jitter),
+            angles: Draws::new(seed, direction, Stream::JitterAngle),
         }
     }
 

@@ -1,7 +1,8 @@
 //! Loss in bursts: Gilbert, Bell System Technical Journal 39 (1960), and Elliott, 42 (1963).
 
-use super::draw::{Draws, Effect};
-use super::{Bursts, Counts, DropCause, Fates, Packet, Stage};
+use super::draw::{Draws, Stream};
+use super::effects::loss::LOST;
+use super::{Bursts, Counts, Fates, Packet, Stage};
 
 /// How the two states follow each other.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +42,7 @@ enum States {
 
 impl GilbertElliott {
     pub fn new(chain: Chain, seed: u64, direction: u64) -> Self {
-        let draws = Draws::new(seed, direction, Effect::Chain);
+        let draws = Draws::new(seed, direction, Stream::Chain);
         Self {
             states: match chain.pace {
                 Pace::Packets { p, r } => States::ByPacket(ByPacket::new(p, r, draws)),
@@ -50,7 +51,7 @@ impl GilbertElliott {
                 }
             },
             chain,
-            losses: Draws::new(seed, direction, Effect::ChainLoss),
+            losses: Draws::new(seed, direction, Stream::ChainLoss),
             trials: 0,
             bursts: Bursts::default(),
             fates: Fates::default(),
@@ -83,7 +84,7 @@ impl Stage for GilbertElliott {
         if let States::ByPacket(_) = self.states {
             self.fates.note(&packet, lost);
         }
-        packet.dropped = lost.then_some(DropCause::Loss);
+        packet.dropped = lost.then_some(LOST);
         Some(packet)
     }
 
@@ -242,7 +243,7 @@ mod tests {
     use super::*;
 
     fn draws(seed: u64) -> Draws {
-        Draws::new(seed, 1, Effect::Chain)
+        Draws::new(seed, 1, Stream::Chain)
     }
 
     proptest! {

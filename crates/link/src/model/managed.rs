@@ -2,23 +2,17 @@
 
 use std::collections::VecDeque;
 
+use super::aqm::Discipline;
 use super::bottleneck::Depth;
-use super::codel::Codel;
-use super::fq_codel::FqCodel;
 use super::line::Line;
-use super::{DropCause, Packet, Stage};
-
-pub enum Discipline {
-    Codel(Codel),
-    FqCodel(FqCodel),
-}
+use super::{Counts, Packet, Stage};
 
 /// Serialises the packets that a [`Discipline`] picks, each when the line becomes free.
 ///
 /// Unlike droptail it decides late: the next packet is chosen only when the line is free.
 pub struct Managed {
     line: Line,
-    discipline: Discipline,
+    discipline: Box<dyn Discipline>,
     depth: Depth,
     overhead: u32,
     packets: u64,
@@ -32,7 +26,7 @@ pub struct Managed {
 
 impl Managed {
     /// `overhead` bytes are counted with every packet. A depth by time is not possible: convert it.
-    pub fn new(line: Line, discipline: Discipline, depth: Depth, overhead: u32) -> Self {
+    pub fn new(line: Line, discipline: Box<dyn Discipline>, depth: Depth, overhead: u32) -> Self {
         Self {
             line,
             discipline,
@@ -56,10 +50,7 @@ impl Managed {
 
     fn pick(&mut self, now_ns: u64) {
         let before = self.leaving.len();
-        let picked = match &mut self.discipline {
-            Discipline::Codel(codel) => codel.take(now_ns, &mut self.leaving),
-            Discipline::FqCodel(flows) => flows.take(now_ns, &mut self.leaving),
-        };
+        let picked = self.discipline.take(now_ns, &mut self.leaving);
         self.forget(before);
         if let Some(mut packet) = picked {
             self.packets -= 1;
@@ -88,27 +79,21 @@ impl Managed {
 impl Stage for Managed {
     fn begin(&mut self, epoch_ns: u64) {
         self.line.begin(epoch_ns);
+        self.discipline.begin(epoch_ns);
     }
 
     fn take(&mut self, mut packet: Packet) -> Option<Packet> {
         packet.line_bytes = packet.bytes + self.overhead;
         let bytes = u64::from(packet.line_bytes);
         let (at_ns, full) = (packet.at_ns, self.packets > 0 && self.full(bytes));
-        match &mut self.discipline {
-            Discipline::Codel(_) if full => {
-                packet.dropped = Some(DropCause::Queue);
-                return Some(packet);
-            }
-            Discipline::Codel(codel) => codel.put(packet),
-            Discipline::FqCodel(flows) => flows.put(packet),
+        let before = self.leaving.len();
+        let refused = self.discipline.put(packet, full, &mut self.leaving);
+        if refused.is_some() {
+            return refused;
         }
         self.packets += 1;
         self.bytes += bytes;
-        if let (true, Discipline::FqCodel(flows)) = (full, &mut self.discipline) {
-            let before = self.leaving.len();
-            flows.shed(at_ns, &mut self.leaving);
-            self.forget(before);
-        }
+        self.forget(before);
         if self.pick_ns.is_none() && self.packets > 0 {
             self.pick_ns = Some(self.line.start_ns(at_ns.max(self.last_ns)));
         }
@@ -130,5 +115,9 @@ impl Stage for Managed {
                 None
             }
         }
+    }
+
+    fn count(&self, counts: &mut Counts) {
+        self.discipline.count(counts);
     }
 }

@@ -3,28 +3,23 @@
 //! A direction of the link is a short chain of [`Stage`]s. Every packet carries its own logical
 //! time from stage to stage, so asking late does not change when it was due.
 
+pub mod aqm;
+pub mod effects;
+
 mod bottleneck;
-mod codel;
-mod delay;
 mod draw;
-mod duplicate;
 mod fates;
 mod flying;
-mod fq_codel;
 mod gilbert;
-mod hosts;
 mod line;
-mod loss;
 mod managed;
-mod middlebox;
-mod mtu;
 mod opportunities;
 mod spread;
 mod time;
 mod wander;
 
 use std::cmp::Reverse;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 
 use serde::Serialize;
@@ -32,42 +27,33 @@ use serde::Serialize;
 use crate::header::Header;
 
 pub use bottleneck::{Bottleneck, Depth};
-pub use codel::{Codel, Parameters};
-pub use delay::{Delay, Jitter, Reorder, Scatter};
-pub use duplicate::Duplicate;
 pub use fates::Fates;
-pub use fq_codel::FqCodel;
-pub use gilbert::{Chain, GilbertElliott, Pace};
-pub use hosts::{HostPath, Hosts};
 pub use line::{Line, Step};
-pub use loss::Loss;
-pub use managed::{Discipline, Managed};
-pub use middlebox::Middlebox;
-pub use mtu::Mtu;
+pub use managed::Managed;
 pub use opportunities::{OPPORTUNITY_BYTES, Opportunities};
-pub use spread::Spread;
-pub use wander::{LEAST_PERIODS, Wander};
+pub use wander::LEAST_PERIODS;
 
-/// Why a packet never leaves the link.
+/// Why a packet never leaves the link. Each effect declares its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DropCause {
-    /// Random loss.
-    Loss,
-    /// Random loss on the path of a single host.
-    HostLoss,
-    /// The queue in front of the bottleneck was full.
-    Queue,
-    /// Active queue management (CoDel) dropped it.
-    Aqm,
-    /// The packet was longer than the link carries.
-    Mtu,
-    /// A SYN with data met a middlebox.
-    SynData,
+#[serde(transparent)]
+pub struct DropCause {
+    /// The name in `dragstrip.model.effects`, and in records.
+    pub name: &'static str,
+    /// The queue in front of the bottleneck dropped it.
+    #[serde(skip)]
+    pub in_queue: bool,
 }
 
 impl DropCause {
-    pub const COUNT: usize = Self::SynData as usize + 1;
+    pub const fn new(name: &'static str) -> Self {
+        let in_queue = false;
+        Self { name, in_queue }
+    }
+
+    pub const fn in_queue(name: &'static str) -> Self {
+        let in_queue = true;
+        Self { name, in_queue }
+    }
 }
 
 /// Counts that only the stages know.
@@ -79,9 +65,29 @@ pub struct Counts {
     pub loss_fates: String,
     /// Copies made.
     pub duplicated: u64,
+    /// What else single effects count, by the field of the report.
+    pub events: BTreeMap<&'static str, u64>,
     pub host_loss: Vec<HostCount>,
     /// None unless loss comes in bursts.
     pub bursts: Option<Bursts>,
+    /// One for each queue of a bottleneck with several.
+    pub queues: Vec<QueueCount>,
+}
+
+/// What one queue of a bottleneck did. Bytes are those that the bottleneck counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct QueueCount {
+    pub queue: &'static str,
+    /// Packets that went on to the line, and how many of them it marked.
+    pub packets: u64,
+    pub bytes: u64,
+    pub marked: u64,
+    /// Packets that it dropped, being full or not.
+    pub dropped: u64,
+    /// How long packets waited in it.
+    pub p50_ns: u64,
+    pub p99_ns: u64,
+    pub max_ns: u64,
 }
 
 /// Counts of the bad state of loss in bursts.
@@ -130,6 +136,10 @@ pub struct Packet {
     pub twin: bool,
     /// Whether it is the second of the two.
     pub copy: bool,
+    /// The link answers its sender that packets of this length pass: it was dropped as too long.
+    pub next_hop_mtu: Option<u32>,
+    /// The link writes this into its MSS option when it sends it.
+    pub clamped_mss: Option<u16>,
     pub header: Header,
     /// Index of its far end in the owner's list.
     pub far: Option<u32>,
@@ -150,6 +160,8 @@ impl Packet {
             marked: false,
             twin: false,
             copy: false,
+            next_hop_mtu: None,
+            clamped_mss: None,
             header: Header::default(),
             far: None,
         }

@@ -49,12 +49,7 @@ impl Fate {
         match self {
             Self::Sent(_) => "sent",
             Self::Refused => "refused",
-            Self::Dropped(DropCause::Loss) => "loss",
-            Self::Dropped(DropCause::HostLoss) => "host_loss",
-            Self::Dropped(DropCause::Queue) => "queue",
-            Self::Dropped(DropCause::Aqm) => "aqm",
-            Self::Dropped(DropCause::Mtu) => "mtu",
-            Self::Dropped(DropCause::SynData) => "syn_data",
+            Self::Dropped(cause) => cause.name,
         }
     }
 }

@@ -141,7 +141,7 @@ fn write_all(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::DropCause;
+    use crate::model::effects::loss::LOST;
 
     fn recorded(suffix: &str, count: u64) -> (String, u64) {
         let name = format!("dragstrip-record-{}-{suffix}", std::process::id());
@@ -152,7 +152,7 @@ mod tests {
             up.note(&packet, Fate::Sent(index + 5), &[7; 74]);
         }
         let lost = Packet::new(0, 60, 9, 0);
-        down.note(&lost, Fate::Dropped(DropCause::Loss), &[7; 74]);
+        down.note(&lost, Fate::Dropped(LOST), &[7; 74]);
         drop((up, down));
         let missed = record.missed();
         record.finish().unwrap();

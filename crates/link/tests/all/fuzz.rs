@@ -1,10 +1,14 @@
 //! No configuration that the link accepts, and no frame, makes it panic.
 
-use dragstrip_link::config::{Aqm, AqmKind, Config, Direction, GilbertElliott, JitterShape};
+use dragstrip_link::config::{Config, Direction};
 use dragstrip_link::far::FarEnd;
 use dragstrip_link::header::{Header, mark};
 use dragstrip_link::meter::Meter;
 use dragstrip_link::model::Packet;
+use dragstrip_link::model::aqm::{Aqm, codel, dualpi2, fq_codel, pie, red};
+use dragstrip_link::model::effects::delay::JitterShape;
+use dragstrip_link::model::effects::loss::GilbertElliott;
+use dragstrip_link::model::effects::{delay, duplicate, loss, queue};
 use dragstrip_link::trace::Trace;
 use proptest::prelude::*;
 
@@ -80,17 +84,64 @@ fn bursts() -> impl Strategy<Value = GilbertElliott> {
 }
 
 fn aqm() -> impl Strategy<Value = Aqm> {
-    let kind = prop_oneof![Just(AqmKind::Codel), Just(AqmKind::FqCodel)];
-    (kind, ms(), ms(), 1..3usize, 1..3u32).prop_map(
-        |(kind, target_ms, interval_ms, flows, quantum_bytes)| Aqm {
-            kind,
-            target_ms,
-            interval_ms,
-            ecn: true,
-            flows,
-            quantum_bytes,
+    let codels = (any::<bool>(), ms(), ms(), 1..3usize, 1..3u32).prop_map(
+        |(fair, target_ms, interval_ms, flows, quantum_bytes)| {
+            let asked = codel::Asked {
+                target_ms,
+                interval_ms,
+                ecn: true,
+                flows,
+                quantum_bytes,
+                ce_threshold_ms: None,
+                ce_threshold_l4s: false,
+            };
+            if fair {
+                Aqm::FqCodel(fq_codel::Asked(asked))
+            } else {
+                Aqm::Codel(asked)
+            }
         },
-    )
+    );
+    let gains = || one_of(&[0.0, 0.125, 1000.0], 0.0..10.0);
+    let pie = (ms(), ms(), gains(), gains(), ms(), share()).prop_map(
+        |(target_ms, update_ms, alpha, beta, burst_ms, mark_share)| {
+            Aqm::Pie(pie::Asked {
+                target_ms,
+                update_ms,
+                alpha,
+                beta,
+                burst_ms,
+                ecn: true,
+                mark_share,
+            })
+        },
+    );
+    let red = (0..5_000u64, 0..9_000u64, share(), share()).prop_map(
+        |(min_bytes, max_bytes, max_share, weight)| {
+            Aqm::Red(red::Asked {
+                min_bytes,
+                max_bytes,
+                max_share,
+                weight,
+                ecn: true,
+            })
+        },
+    );
+    let dual = (ms(), ms(), gains(), gains(), gains(), ms(), ms(), 0..101u32).prop_map(
+        |(target_ms, update_ms, alpha, beta, coupling, step_ms, ramp_ms, classic_percent)| {
+            Aqm::DualPi2(dualpi2::Asked {
+                target_ms,
+                update_ms,
+                alpha,
+                beta,
+                coupling,
+                step_ms,
+                ramp_ms,
+                classic_percent,
+            })
+        },
+    );
+    prop_oneof![codels, pie, red, dual]
 }
 
 fn direction() -> impl Strategy<Value = Direction> {
@@ -119,25 +170,33 @@ fn direction() -> impl Strategy<Value = Direction> {
             let managed_trace = aqm.is_some() && trace.is_some();
             let wanders = jitter_ms > 0.0 && !jitter_reorders;
             Direction {
-                rate_mbps: rate_mbps.filter(|_| trace.is_none()),
-                queue_ms: queue_ms.filter(|_| queue_bytes.is_none() && !managed_trace),
-                jitter_shape: if normal {
-                    JitterShape::Normal
-                } else {
-                    JitterShape::Uniform
+                queue: queue::Asked {
+                    rate_mbps: rate_mbps.filter(|_| trace.is_none()),
+                    queue_ms: queue_ms.filter(|_| queue_bytes.is_none() && !managed_trace),
+                    trace,
+                    trace_offset_ms,
+                    aqm,
+                    queue_bytes,
+                    ..Default::default()
                 },
-                loss: if bursts.is_some() { 0.0 } else { loss },
-                gilbert_elliott: bursts,
-                trace,
-                trace_offset_ms,
-                aqm,
-                queue_bytes,
-                jitter_ms,
-                jitter_reorders,
-                jitter_period_ms: periods.filter(|_| wanders).map(|n| n * jitter_ms),
-                delay_ms,
-                duplicate,
-                reorder,
+                delay: delay::Asked {
+                    jitter_shape: if normal {
+                        JitterShape::Normal
+                    } else {
+                        JitterShape::Uniform
+                    },
+                    jitter_ms,
+                    jitter_reorders,
+                    jitter_period_ms: periods.filter(|_| wanders).map(|n| n * jitter_ms),
+                    delay_ms,
+                    reorder,
+                    ..Default::default()
+                },
+                loss: loss::Asked {
+                    loss: if bursts.is_some() { 0.0 } else { loss },
+                    gilbert_elliott: bursts,
+                },
+                duplicate: duplicate::Asked { duplicate },
                 ..Direction::default()
             }
         },

@@ -1,9 +1,10 @@
 //! What holds for every link, whatever is sent through it.
 
 use dragstrip_link::config::{Config, Direction};
-use dragstrip_link::model::{
-    Bottleneck, Delay, Depth, DropCause, Line, Loss, Packet, Pipeline, Stage,
-};
+use dragstrip_link::model::effects::delay::Delay;
+use dragstrip_link::model::effects::loss::{LOST, Loss};
+use dragstrip_link::model::effects::{delay, loss, queue};
+use dragstrip_link::model::{Bottleneck, Depth, Line, Packet, Pipeline, Stage};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -26,10 +27,19 @@ fn direction() -> impl Strategy<Value = Direction> {
         prop::option::of(0.1..100.0),
     )
         .prop_map(|(rate_mbps, delay_ms, loss, queue_ms)| Direction {
-            rate_mbps,
-            delay_ms,
-            loss,
-            queue_ms,
+            queue: queue::Asked {
+                rate_mbps,
+                queue_ms,
+                ..Default::default()
+            },
+            delay: delay::Asked {
+                delay_ms,
+                ..Default::default()
+            },
+            loss: loss::Asked {
+                loss,
+                ..Default::default()
+            },
             ..Direction::default()
         })
 }
@@ -73,9 +83,7 @@ fn delivered(left: &[Packet]) -> Vec<Packet> {
 }
 
 fn lost(left: &[Packet]) -> Vec<u64> {
-    let lost = left
-        .iter()
-        .filter(|packet| packet.dropped == Some(DropCause::Loss));
+    let lost = left.iter().filter(|packet| packet.dropped == Some(LOST));
     let mut lost: Vec<u64> = lost.map(|packet| packet.index).collect();
     lost.sort_unstable();
     lost
@@ -91,7 +99,7 @@ fn loses(share: f64, seed: u64, direction: u64, count: u64) -> Vec<bool> {
     let mut loss = Loss::new(share, seed, direction);
     let lost = |index| {
         let left = loss.take(Packet::new(index, 60, 0, 0));
-        left.is_some_and(|packet| packet.dropped == Some(DropCause::Loss))
+        left.is_some_and(|packet| packet.dropped == Some(LOST))
     };
     (0..count).map(lost).collect()
 }
@@ -123,9 +131,9 @@ proptest! {
         direction in direction(), traffic in traffic(), seed: u64,
     ) {
         let config = config(seed, &direction);
-        let delay_ns = (direction.delay_ms * 1e6).round() as u64;
+        let delay_ns = (direction.delay.delay_ms * 1e6).round() as u64;
         let serialising = |bytes: u32| {
-            direction.rate_mbps.map_or(0.0, |mbps| f64::from(bytes) * 8e9 / (mbps * 1e6).round())
+            direction.queue.rate_mbps.map_or(0.0, |mbps| f64::from(bytes) * 8e9 / (mbps * 1e6).round())
         };
         for pipeline in [config.up_pipeline(), config.down_pipeline()] {
             let left = delivered(&run(pipeline, &arrivals(&traffic), None));
@@ -218,8 +226,8 @@ proptest! {
     fn loss_depends_on_seed_direction_and_index_alone(
         share in 0.0..=1.0, seed: u64, one in traffic(), other in traffic(),
     ) {
-        let link = Direction { loss: share, ..Direction::default() };
-        let slow = Direction { rate_mbps: Some(0.5), delay_ms: 30.0, ..link.clone() };
+        let link = Direction { loss: loss::Asked { loss: share, ..Default::default() }, ..Direction::default() };
+        let slow = Direction { queue: queue::Asked { rate_mbps: Some(0.5), ..link.clone().queue }, delay: delay::Asked { delay_ms: 30.0, ..link.clone().delay }, ..link.clone() };
         let mut fates = Vec::new();
         for (direction, traffic) in [(link, one), (slow, other)] {
             let config = config(seed, &direction);
@@ -280,9 +288,18 @@ fn the_loss_stream_is_the_documented_one() {
 #[test]
 fn loss_at_the_clients_end_comes_behind_the_queue_downstream_and_before_it_upstream() {
     let direction = Direction {
-        rate_mbps: Some(12.0),
-        delay_ms: 5.0,
-        loss: 1.0,
+        queue: queue::Asked {
+            rate_mbps: Some(12.0),
+            ..Default::default()
+        },
+        delay: delay::Asked {
+            delay_ms: 5.0,
+            ..Default::default()
+        },
+        loss: loss::Asked {
+            loss: 1.0,
+            ..Default::default()
+        },
         ..Direction::default()
     };
     let config = config(1, &direction);

@@ -2,12 +2,15 @@
 
 use std::net::IpAddr;
 
-use dragstrip_link::config::{
-    Accounting, Aqm, AqmKind, Config, Direction, GilbertElliott, HostPath, JitterShape, StageName,
-};
-use dragstrip_link::header::{Header, key};
+use dragstrip_link::config::{Accounting, Config, Direction, StageName};
+use dragstrip_link::header::{Ecn, Header, key};
+use dragstrip_link::model::aqm::{Aqm, codel, dualpi2, fq_codel, pie, red};
+use dragstrip_link::model::effects::delay::JitterShape;
+use dragstrip_link::model::effects::hosts::HostPath;
+use dragstrip_link::model::effects::loss::GilbertElliott;
+use dragstrip_link::model::effects::{delay, duplicate, hosts, loss, mtu, queue};
 use dragstrip_link::model::{
-    Bottleneck, Depth, DropCause, Line, OPPORTUNITY_BYTES, Opportunities, Packet, Pipeline, Step,
+    Bottleneck, Depth, Line, OPPORTUNITY_BYTES, Opportunities, Packet, Pipeline, Step,
 };
 use dragstrip_link::trace::Trace;
 use proptest::prelude::*;
@@ -23,18 +26,19 @@ fn traffic() -> impl Strategy<Value = Vec<Packet>> {
     let gap = prop_oneof![3 => Just(0), 3 => 0..200_000u64, 1 => 0..50 * MS];
     // Only a header's end, the most that Ethernet carries, jumbo and super-packets.
     let bytes = prop_oneof![8 => 0..=1500u32, 1 => Just(0), 1 => 1501..=(1u32 << 18)];
-    let sent = (gap, bytes, 0..4usize, any::<bool>());
+    let codes = prop::sample::select(vec![Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce]);
+    let sent = (gap, bytes, 0..4usize, codes);
     prop::collection::vec(sent, 1..200).prop_map(|sent| {
         let mut at_ns = 1_000 * MS;
-        let packet = |(index, (gap_ns, bytes, flow, ect)): (usize, (u64, u32, usize, bool))| {
+        let packet = |(index, (gap_ns, bytes, flow, ecn)): (usize, (u64, u32, usize, Ecn))| {
             at_ns += gap_ns;
             let peer = host(flow % 3);
             let header = Header {
                 source: peer,
                 destination: peer,
                 flow: flow as u64,
-                ect,
-                syn_data: false,
+                ecn,
+                ..Header::default()
             };
             Packet {
                 header,
@@ -82,15 +86,96 @@ fn trace() -> impl Strategy<Value = Trace> {
 }
 
 fn aqm() -> impl Strategy<Value = Aqm> {
-    let kind = prop_oneof![Just(AqmKind::Codel), Just(AqmKind::FqCodel)];
-    (kind, any::<bool>(), 1..5usize, 0.1..10.0).prop_map(|(kind, ecn, flows, target_ms)| Aqm {
-        kind,
-        target_ms,
-        interval_ms: target_ms * 5.0,
-        ecn,
-        flows,
-        quantum_bytes: 300,
+    prop_oneof![
+        codel().prop_map(Aqm::Codel),
+        codel().prop_map(|asked| Aqm::FqCodel(fq_codel::Asked(asked))),
+        pie().prop_map(Aqm::Pie),
+        red().prop_map(Aqm::Red),
+        dualpi2().prop_map(Aqm::DualPi2),
+    ]
+}
+
+fn codel() -> impl Strategy<Value = codel::Asked> {
+    let threshold = (prop::option::of(0.1..20.0), any::<bool>());
+    let made = (any::<bool>(), 1..5usize, 0.1..10.0, 300..1515u32);
+    (made, threshold).prop_map(|((ecn, flows, target_ms, quantum_bytes), (ce_ms, l4s))| {
+        codel::Asked {
+            target_ms,
+            interval_ms: target_ms * 5.0,
+            ecn,
+            flows,
+            quantum_bytes,
+            ce_threshold_ms: ce_ms,
+            ce_threshold_l4s: l4s && ce_ms.is_some(),
+        }
     })
+}
+
+fn pie() -> impl Strategy<Value = pie::Asked> {
+    let gains = (0.0..20.0, 0.0..100.0);
+    (
+        0.1..10.0,
+        0.1..10.0,
+        gains,
+        0.1..9.0,
+        any::<bool>(),
+        share(),
+    )
+        .prop_map(
+            |(target_ms, update_ms, (alpha, beta), burst_ms, ecn, mark_share)| pie::Asked {
+                target_ms,
+                update_ms,
+                alpha,
+                beta,
+                burst_ms,
+                ecn,
+                mark_share,
+            },
+        )
+}
+
+fn red() -> impl Strategy<Value = red::Asked> {
+    (
+        1..9_000u64,
+        1..30_000u64,
+        0.01..=1.0,
+        0.001..=1.0,
+        any::<bool>(),
+    )
+        .prop_map(|(min_bytes, more, max_share, weight, ecn)| red::Asked {
+            min_bytes,
+            max_bytes: min_bytes + more,
+            max_share,
+            weight,
+            ecn,
+        })
+}
+
+fn dualpi2() -> impl Strategy<Value = dualpi2::Asked> {
+    let gains = (0.0..20.0, 0.0..100.0);
+    (
+        0.1..10.0,
+        0.1..10.0,
+        gains,
+        1.0..4.0,
+        0.1..5.0,
+        0.0..5.0,
+        1..99u32,
+    )
+        .prop_map(
+            |(target_ms, update_ms, (alpha, beta), coupling, step_ms, ramp_ms, classic_percent)| {
+                dualpi2::Asked {
+                    target_ms,
+                    update_ms,
+                    alpha,
+                    beta,
+                    coupling,
+                    step_ms,
+                    ramp_ms,
+                    classic_percent,
+                }
+            },
+        )
 }
 
 fn line() -> impl Strategy<Value = Direction> {
@@ -108,12 +193,15 @@ fn line() -> impl Strategy<Value = Direction> {
         |(line, depth, aqm, offset)| {
             let ((rate_mbps, trace), (queue_bytes, queue_packets)) = (line, depth);
             Direction {
-                aqm: aqm.filter(|_| rate_mbps.is_some() || trace.is_some()),
-                rate_mbps,
-                trace,
-                trace_offset_ms: offset,
-                queue_bytes,
-                queue_packets,
+                queue: queue::Asked {
+                    aqm: aqm.filter(|_| rate_mbps.is_some() || trace.is_some()),
+                    rate_mbps,
+                    trace,
+                    trace_offset_ms: offset,
+                    queue_bytes,
+                    queue_packets,
+                    ..Default::default()
+                },
                 ..Direction::default()
             }
         },
@@ -121,7 +209,7 @@ fn line() -> impl Strategy<Value = Direction> {
 }
 
 fn direction() -> impl Strategy<Value = Direction> {
-    let order = Just(StageName::UP.to_vec()).prop_shuffle();
+    let order = Just(StageName::up()).prop_shuffle();
     let bursts = prop_oneof![
         2 => Just(None),
         1 => (0.01..0.9, 0.01..0.9).prop_map(|(p, r)| Some(by_packet(p, r))),
@@ -151,24 +239,34 @@ fn direction() -> impl Strategy<Value = Direction> {
                 loss,
             };
             Direction {
-                delay_ms,
-                loss: if bursts.is_some() { 0.0 } else { loss },
-                gilbert_elliott: bursts.map(|chain| GilbertElliott {
-                    loss_bad: loss,
-                    ..chain
-                }),
-                jitter_ms,
-                jitter_shape: if normal {
-                    JitterShape::Normal
-                } else {
-                    JitterShape::Uniform
+                delay: delay::Asked {
+                    delay_ms,
+                    jitter_ms,
+                    jitter_shape: if normal {
+                        JitterShape::Normal
+                    } else {
+                        JitterShape::Uniform
+                    },
+                    jitter_reorders: reorders,
+                    jitter_period_ms: periods.filter(|_| wanders).map(|n| n * jitter_ms),
+                    reorder,
+                    ..line.delay
                 },
-                jitter_reorders: reorders,
-                jitter_period_ms: periods.filter(|_| wanders).map(|n| n * jitter_ms),
-                duplicate,
-                reorder,
-                mtu,
-                hosts: hosts.into_iter().map(path).collect(),
+                loss: loss::Asked {
+                    loss: if bursts.is_some() { 0.0 } else { loss },
+                    gilbert_elliott: bursts.map(|chain| GilbertElliott {
+                        loss_bad: loss,
+                        ..chain
+                    }),
+                },
+                duplicate: duplicate::Asked { duplicate },
+                mtu: mtu::Asked {
+                    mtu,
+                    ..Default::default()
+                },
+                hosts: hosts::Asked {
+                    hosts: hosts.into_iter().map(path).collect(),
+                },
                 stages: Some(order),
                 ..line
             }
@@ -254,8 +352,8 @@ proptest! {
         prop_assert_eq!(seen.len(), left.len());
         for packet in &left {
             prop_assert!(packet.at_ns >= packet.arrival_ns);
-            prop_assert!(direction.mtu.is_none_or(|mtu| packet.bytes <= mtu) || packet.dropped.is_some());
-            prop_assert!(!packet.marked || packet.header.ect);
+            prop_assert!(direction.mtu.mtu.is_none_or(|mtu| packet.bytes <= mtu) || packet.dropped.is_some());
+            prop_assert!(!packet.marked || packet.header.ecn.capable());
         }
     }
 
@@ -278,15 +376,58 @@ proptest! {
 
     #[test]
     fn only_what_reorders_reorders(direction in direction(), arrivals in traffic(), seed: u64) {
-        let ordered = Direction {
-            reorder: 0.0,
-            jitter_reorders: false,
-            hosts: vec![],
-            aqm: direction.aqm.filter(|aqm| aqm.kind == AqmKind::Codel),
-            ..direction
-        };
+        let ordered = Direction { delay: delay::Asked { reorder: 0.0, jitter_reorders: false, ..direction.delay }, hosts: hosts::Asked { hosts: vec![] }, queue: queue::Asked { aqm: direction.queue.aqm.filter(|aqm| !matches!(aqm, Aqm::FqCodel(_) | Aqm::DualPi2(_))), ..direction.queue }, ..direction };
         let left = delivered(&run(pipeline(&ordered, seed), &arrivals, true));
         prop_assert!(left.is_sorted_by_key(|packet| (packet.index, packet.copy)));
+    }
+
+    #[test]
+    fn no_flow_of_one_queue_is_reordered(
+        line in line(), arrivals in traffic(), mut aqm in prop::option::of(aqm()), seed: u64,
+    ) {
+        aqm = aqm.filter(|_| line.queue.rate_mbps.is_some() || line.queue.trace.is_some());
+        let queue = queue::Asked { aqm, ..line.queue.clone() };
+        let left = delivered(&run(pipeline(&Direction { queue, ..line }, seed), &arrivals, true));
+        for flow in 0..4u64 {
+            for scalable in [false, true] {
+                let mine = |packet: &&Packet| {
+                    packet.header.flow == flow && packet.header.ecn.scalable() == scalable
+                };
+                let places: Vec<u64> = left.iter().filter(mine).map(|packet| packet.index).collect();
+                prop_assert!(places.is_sorted(), "{places:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn two_queues_count_every_packet_once(
+        asked in dualpi2(), rate_mbps in 0.5..50.0, arrivals in traffic(),
+        queue_packets in prop::option::of(1..50u64),
+    ) {
+        let aqm = Some(Aqm::DualPi2(asked));
+        let queue = queue::Asked {
+            rate_mbps: Some(rate_mbps), queue_packets, aqm, ..Default::default()
+        };
+        let direction = Direction { queue, ..Direction::default() };
+        let mut pipeline = pipeline(&direction, 1);
+        let mut left = Vec::new();
+        for packet in &arrivals {
+            left.extend(pipeline.take(*packet));
+        }
+        drain(&mut pipeline, &mut left);
+        for (told, scalable) in pipeline.counts().queues.iter().zip([false, true]) {
+            let mine: Vec<&Packet> =
+                left.iter().filter(|packet| packet.header.ecn.scalable() == scalable).collect();
+            let sent: Vec<&&Packet> = mine.iter().filter(|packet| packet.dropped.is_none()).collect();
+            prop_assert_eq!(told.packets, sent.len() as u64);
+            prop_assert_eq!(told.bytes, sent.iter().map(|p| u64::from(p.bytes)).sum::<u64>());
+            prop_assert_eq!(told.dropped, (mine.len() - sent.len()) as u64);
+            prop_assert_eq!(told.marked, sent.iter().filter(|packet| packet.marked).count() as u64);
+            let longest_ns = sent.iter().filter_map(|packet| packet.waited_ns).max();
+            // The line counts fractions of a ns; a queue hands over at a whole one.
+            prop_assert!(told.max_ns - longest_ns.unwrap_or(0) <= 1);
+            prop_assert!(told.p50_ns <= told.p99_ns && told.p99_ns <= told.max_ns);
+        }
     }
 
     #[test]
@@ -294,10 +435,8 @@ proptest! {
         direction in direction(), one in traffic(), other in traffic(), seed: u64,
     ) {
         // Without what looks at more than the index.
-        let gilbert_elliott = direction.gilbert_elliott.filter(|chain| chain.good_ms.is_none());
-        let lucky = Direction {
-            rate_mbps: None, trace: None, aqm: None, mtu: None, hosts: vec![], gilbert_elliott, ..direction
-        };
+        let gilbert_elliott = direction.loss.gilbert_elliott.filter(|chain| chain.good_ms.is_none());
+        let lucky = Direction { queue: queue::Asked { rate_mbps: None, trace: None, aqm: None, ..direction.queue }, mtu: mtu::Asked::default(), hosts: hosts::Asked { hosts: vec![] }, loss: loss::Asked { gilbert_elliott, ..direction.loss }, ..direction };
         let fates = |arrivals: &[Packet]| {
             let common = one.len().min(other.len()) as u64;
             let mut left = run(pipeline(&lucky, seed), arrivals, true);
@@ -339,14 +478,9 @@ proptest! {
 
     #[test]
     fn no_window_of_a_managed_queue_carries_more_than_the_rate(
-        bits_per_s in 10_000..200_000_000u64, arrivals in traffic(), mut aqm in aqm(),
+        bits_per_s in 10_000..200_000_000u64, arrivals in traffic(), aqm in aqm(),
     ) {
-        aqm.quantum_bytes = 1514;
-        let direction = Direction {
-            rate_mbps: Some(bits_per_s as f64 / 1e6),
-            aqm: Some(aqm),
-            ..Direction::default()
-        };
+        let direction = Direction { queue: queue::Asked { rate_mbps: Some(bits_per_s as f64 / 1e6), aqm: Some(aqm), ..Default::default() }, ..Direction::default() };
         let left = delivered(&run(pipeline(&direction, 1), &arrivals, true));
         for (i, first) in left.iter().enumerate() {
             let mut bytes = 0;
@@ -470,7 +604,10 @@ fn depths_count_what_waits_and_not_what_the_line_carries() {
 #[test]
 fn layer_2_accounting_makes_the_ethernet_header_cost_time() {
     let direction = Direction {
-        rate_mbps: Some(8.0),
+        queue: queue::Asked {
+            rate_mbps: Some(8.0),
+            ..Default::default()
+        },
         ..Direction::default()
     };
     let left_us = |accounting| {
@@ -498,7 +635,7 @@ fn only_the_named_host_is_far_and_lossy() {
             loss: 0.5,
         };
         let side = Direction {
-            hosts: vec![path],
+            hosts: hosts::Asked { hosts: vec![path] },
             ..Direction::default()
         };
         let config = Config {
@@ -529,7 +666,7 @@ fn only_the_named_host_is_far_and_lossy() {
         drain(&mut pipeline, &mut left);
         let lost = left
             .iter()
-            .filter(|p| p.dropped == Some(DropCause::HostLoss))
+            .filter(|p| p.dropped == Some(hosts::LOST))
             .count() as u64;
         assert!((400..600).contains(&lost));
         let [count] = &pipeline.counts().host_loss[..] else {
@@ -550,10 +687,13 @@ fn jitter_has_the_asked_mean_and_width() {
         (JitterShape::Normal, 2.0),
     ] {
         let direction = Direction {
-            delay_ms: 20.0,
-            jitter_ms: 2.0,
-            jitter_shape: shape,
-            jitter_reorders: true,
+            delay: delay::Asked {
+                delay_ms: 20.0,
+                jitter_ms: 2.0,
+                jitter_shape: shape,
+                jitter_reorders: true,
+                ..Default::default()
+            },
             ..Direction::default()
         };
         let mut pipeline = pipeline(&direction, 9);
@@ -580,11 +720,14 @@ fn jitter_has_the_asked_mean_and_width() {
 fn jitter_of_a_table_has_its_quantiles_in_order_and_not() {
     for reorders in [true, false] {
         let direction = Direction {
-            delay_ms: 20.0,
-            jitter_ms: 2.0,
-            jitter_shape: JitterShape::Table,
-            jitter_table: vec![-1.0, -0.5, 0.0, 0.0, 3.0],
-            jitter_reorders: reorders,
+            delay: delay::Asked {
+                delay_ms: 20.0,
+                jitter_ms: 2.0,
+                jitter_shape: JitterShape::Table,
+                jitter_table: vec![-1.0, -0.5, 0.0, 0.0, 3.0],
+                jitter_reorders: reorders,
+                ..Default::default()
+            },
             ..Direction::default()
         };
         // Over 62,500 periods.
@@ -612,9 +755,12 @@ fn jitter_of_a_table_has_its_quantiles_in_order_and_not() {
 fn a_table_of_jitter_that_cannot_be_is_refused() {
     let said = |jitter_shape, jitter_table: &[f64]| {
         let up = Direction {
-            jitter_ms: 2.0,
-            jitter_shape,
-            jitter_table: jitter_table.to_vec(),
+            delay: delay::Asked {
+                jitter_ms: 2.0,
+                jitter_shape,
+                jitter_table: jitter_table.to_vec(),
+                ..Default::default()
+            },
             ..Direction::default()
         };
         let asked = Config {
@@ -639,9 +785,13 @@ fn a_table_of_jitter_that_cannot_be_is_refused() {
 
 #[test]
 fn a_missing_or_doubled_stage_is_named() {
+    let stage = |name: &'static str| -> StageName { serde_json::from_value(name.into()).unwrap() };
     let said = |stages, loss| {
         let up = Direction {
-            loss,
+            loss: loss::Asked {
+                loss,
+                ..Default::default()
+            },
             stages: Some(stages),
             ..Direction::default()
         };
@@ -653,7 +803,7 @@ fn a_missing_or_doubled_stage_is_named() {
         .unwrap_err()
         .to_string()
     };
-    assert!(said(vec![StageName::Delay], 0.1).starts_with("up.stages lacks Loss"));
-    let twice = vec![StageName::Delay, StageName::Loss, StageName::Delay];
-    assert!(said(twice, 0.1).starts_with("up.stages names Delay twice"));
+    assert!(said(vec![stage("delay")], 0.1).starts_with("up.stages lacks loss"));
+    let twice = ["delay", "loss", "delay"].map(stage).to_vec();
+    assert!(said(twice, 0.1).starts_with("up.stages names delay twice"));
 }

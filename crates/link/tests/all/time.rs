@@ -2,8 +2,12 @@
 
 use std::f64::consts::PI;
 
-use dragstrip_link::config::{Config, Direction, GilbertElliott, JitterShape};
-use dragstrip_link::model::{DropCause, Packet, Pipeline};
+use dragstrip_link::config::{Config, Direction};
+use dragstrip_link::model::aqm::{Aqm, codel, fq_codel};
+use dragstrip_link::model::effects::delay::JitterShape;
+use dragstrip_link::model::effects::loss::GilbertElliott;
+use dragstrip_link::model::effects::{delay, loss, queue};
+use dragstrip_link::model::{Packet, Pipeline};
 use dragstrip_link::trace::Trace;
 use proptest::prelude::*;
 
@@ -37,9 +41,12 @@ fn through(direction: &Direction, seed: u64, times_ns: impl Iterator<Item = u64>
 
 fn jittery(jitter_ms: f64, jitter_shape: JitterShape) -> Direction {
     Direction {
-        delay_ms: 50.0,
-        jitter_ms,
-        jitter_shape,
+        delay: delay::Asked {
+            delay_ms: 50.0,
+            jitter_ms,
+            jitter_shape,
+            ..Default::default()
+        },
         ..Direction::default()
     }
 }
@@ -85,7 +92,10 @@ fn jitter_in_order_has_the_same_mean_and_width_at_every_rate_of_packets() {
 fn jitter_in_order_changes_over_its_period() {
     for period_ms in [80.0, 200.0] {
         let direction = Direction {
-            jitter_period_ms: Some(period_ms),
+            delay: delay::Asked {
+                jitter_period_ms: Some(period_ms),
+                ..jittery(10.0, JitterShape::Normal).delay
+            },
             ..jittery(10.0, JitterShape::Normal)
         };
         let gap_ns = (period_ms * 1e5) as usize; // a tenth of it
@@ -150,7 +160,10 @@ fn both_directions_of_a_recorded_pair_play_from_one_time() {
         ),
     ] {
         let direction = Direction {
-            trace: Some(trace),
+            queue: queue::Asked {
+                trace: Some(trace),
+                ..Default::default()
+            },
             ..Direction::default()
         };
         let config = Config {
@@ -179,7 +192,10 @@ fn bursts(good_ms: f64, bad_ms: f64) -> Direction {
         ..GilbertElliott::default()
     };
     Direction {
-        gilbert_elliott: Some(chain),
+        loss: loss::Asked {
+            gilbert_elliott: Some(chain),
+            ..Default::default()
+        },
         ..Direction::default()
     }
 }
@@ -194,7 +210,7 @@ fn bursts_by_time_last_as_long_however_fast_packets_come() {
         );
         assert!(
             left.iter()
-                .all(|p| matches!(p.dropped, None | Some(DropCause::Loss)))
+                .all(|p| matches!(p.dropped, None | Some(loss::LOST)))
         );
         let lost = left.iter().filter(|p| p.dropped.is_some());
         lost.map(|p| p.arrival_ns).collect::<Vec<_>>()
@@ -233,10 +249,13 @@ fn an_empty_packet_waits_out_an_outage() {
         steps: vec![(0.0, 0.0), (0.5, 8.0), (1.0, 0.0)],
         ..Trace::default()
     };
-    for aqm in [None, Some(fq_codel())] {
+    for aqm in [None, Some(fair())] {
         let direction = Direction {
-            trace: Some(trace.clone()),
-            aqm,
+            queue: queue::Asked {
+                trace: Some(trace.clone()),
+                aqm,
+                ..Default::default()
+            },
             ..Direction::default()
         };
         let mut pipeline = down(&direction, 1);
@@ -251,15 +270,16 @@ fn an_empty_packet_waits_out_an_outage() {
     }
 }
 
-fn fq_codel() -> dragstrip_link::config::Aqm {
-    dragstrip_link::config::Aqm {
-        kind: dragstrip_link::config::AqmKind::FqCodel,
+fn fair() -> Aqm {
+    Aqm::FqCodel(fq_codel::Asked(codel::Asked {
         target_ms: 5.0,
         interval_ms: 100.0,
         ecn: true,
         flows: 1024,
         quantum_bytes: 1514,
-    }
+        ce_threshold_ms: None,
+        ce_threshold_l4s: false,
+    }))
 }
 
 #[test]
@@ -276,8 +296,14 @@ fn a_line_that_is_busy_for_centuries_does_not_overflow() {
     };
     for trace in [drop, one] {
         let direction = Direction {
-            trace: Some(trace),
-            delay_ms: 3_600_000.0,
+            queue: queue::Asked {
+                trace: Some(trace),
+                ..Default::default()
+            },
+            delay: delay::Asked {
+                delay_ms: 3_600_000.0,
+                ..Default::default()
+            },
             ..Direction::default()
         };
         let mut pipeline = down(&direction, 1);

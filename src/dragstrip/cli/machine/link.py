@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from msgspec import structs
 
-from dragstrip.model.drops import drops_in_words
+from dragstrip.model.effects import drops_in_words, others_in_words
 from dragstrip.model.errors import InputError
 from dragstrip.model.network import Network
 from dragstrip.model.units import parse_duration_ms, parse_rate_mbps, parse_share
@@ -156,6 +156,8 @@ def _facts(got: DirectionReport) -> str:
     dropped = drops_in_words(got.drops)
     if got.dropped_loss:
         dropped += f" (random loss {got.realised_loss:.2%})"
+    if others := others_in_words(got):
+        dropped += f"; {others}"
     if outside := (got.lost_before or 0) + (got.lost_behind or 0):
         dropped += f"; the kernel dropped {outside} more around the link"
     return (

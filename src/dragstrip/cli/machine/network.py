@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from dragstrip.cli.options import network_names
-from dragstrip.model.network import STAGES
+from dragstrip.model.effects import STAGES
 from dragstrip.report.words.traces import outages, sparkline
 from dragstrip.study.presets import find_network
 

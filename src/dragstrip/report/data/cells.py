@@ -39,6 +39,8 @@ class StackResult(Struct, frozen=True, kw_only=True):
     dropped_up: float = 0
     """Packets that the upstream queue dropped while several connections opened at once, in the
     median visit that counts."""
+    too_long: float = 0
+    """Packets that the network's MTU dropped, in the median visit that counts."""
     sockets: float = 0
     """Number of the page's WebSockets in the median visit that counts."""
     sockets_beside: float = 0
@@ -143,6 +145,7 @@ def _result(seen: Observed, stack: Stack, first: Stack, metrics: Sequence[str]) 
         invalid=len(invalid),
         reasons=Counter(code for verdict in invalid["verdict"] for code in verdict.split(",")),
         dropped_up=middle("crowd_drops"),
+        too_long=middle("too_long"),
         sockets=middle("sockets"),
         sockets_beside=middle("sockets_beside"),
     )

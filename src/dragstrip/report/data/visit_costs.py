@@ -6,8 +6,8 @@ from typing import Any, Literal
 import polars as pl
 from msgspec import Struct
 
-from dragstrip.model.drops import DROP_CAUSES
-from dragstrip.model.network import Direction, Network
+from dragstrip.model.effects import DROPS, Direction
+from dragstrip.model.network import Network
 from dragstrip.model.study import Study
 
 OVERHEAD = ("prepare_ms", "before_navigation_ms", "settle_ms", "collect_ms")
@@ -92,8 +92,8 @@ def _link(side: str) -> Iterator[pl.Expr]:
     met = pl.coalesce(of("loss_trials"), of("packets_in"))
     yield of("realised_mbps").median().alias(f"{side}_realised_mbps")
     yield met.sum().alias(f"{side}_packets")
-    for cause in DROP_CAUSES:
-        yield of(f"dropped_{cause.name}").sum().alias(f"{side}_dropped_{cause.name}")
+    for count in DROPS:
+        yield of(count.field).sum().alias(f"{side}_{count.field}")
     yield of("lateness_p99_us").median().alias(f"{side}_lateness_p99_us")
     yield of("lateness_max_us").max().alias(f"{side}_lateness_max_us")
     yield of("largest_frame_bytes").max().alias(f"{side}_largest_frame_bytes")
@@ -106,7 +106,7 @@ def _facts(network: Network, side: Literal["down", "up"], seen: dict[str, Any]) 
         asked=getattr(network, side),
         realised_mbps=seen.get(f"{side}_realised_mbps"),
         packets=seen.get(f"{side}_packets") or 0,
-        dropped={c.name: seen.get(f"{side}_dropped_{c.name}") or 0 for c in DROP_CAUSES},
+        dropped={c.cause: seen.get(f"{side}_{c.field}") or 0 for c in DROPS},
         lateness_p99_us=seen.get(f"{side}_lateness_p99_us"),
         lateness_max_us=seen.get(f"{side}_lateness_max_us"),
         largest_frame_bytes=seen.get(f"{side}_largest_frame_bytes") or 0,

@@ -10,7 +10,8 @@ from html import escape
 import numpy as np
 from msgspec import Struct, structs
 
-from dragstrip.model.network import Direction, Network
+from dragstrip.model.effects import Direction
+from dragstrip.model.network import Network
 from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.study import CellKey, Study
 from dragstrip.model.units import plain

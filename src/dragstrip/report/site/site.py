@@ -25,7 +25,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from dragstrip.model.addresses import described, told
-from dragstrip.model.drops import drops_in_words
+from dragstrip.model.effects import drops_in_words
 from dragstrip.model.study import CellKey
 from dragstrip.report import vega
 from dragstrip.report.data import leaders

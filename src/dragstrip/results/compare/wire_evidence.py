@@ -11,7 +11,8 @@ from typing import Literal
 import polars as pl
 from msgspec import Struct
 
-from dragstrip.model.network import Network, Side
+from dragstrip.model.effects import Side
+from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.results.observed import Observed
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from dragstrip.model import effects
 from dragstrip.model import visit as model
-from dragstrip.model.drops import DROP_CAUSES
 from dragstrip.results.tables.build import KEYS, NESTED
 from dragstrip.results.tables.docstrings import docstrings
 from dragstrip.visit.metrics import METRICS
@@ -56,7 +56,7 @@ _WORDS = {
     "lateness_p50_us": "Median of actual minus ideal departure of the link's packets.",
     "lateness_p99_us": "99th percentile of actual minus ideal departure of the link's packets.",
     "lateness_max_us": "Greatest actual minus ideal departure of the link's packets.",
-    **{f"dropped_{cause.name}": f"Packets {cause.words}." for cause in DROP_CAUSES},
+    **{count.field: f"Packets {count.words}." for count in effects.COUNTS},
     "queue_p99_ms": "99th percentile of the wait in the queue.",
     "queue_max_ms": "Longest wait in the queue.",
     "packets_in": "IP packets that came to the link.",
@@ -143,4 +143,6 @@ def meaning(table: str, column: str) -> str:
 
 
 def _docs() -> Mapping[str, Mapping[str, str]]:
-    return docstrings(model)
+    own = docstrings(model)
+    counted = docstrings(effects)["Counters"]
+    return {**own, "DirectionReport": {**counted, **own["DirectionReport"]}}

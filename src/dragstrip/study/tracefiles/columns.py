@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from dragstrip.model.network import Side
+from dragstrip.model.effects import Side
 
 
 class Unit(NamedTuple):

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from dragstrip.model.effects import Side
 from dragstrip.model.errors import InputError
-from dragstrip.model.network import Side
 from dragstrip.model.trace import Trace
 from dragstrip.model.units import parse_duration_ms
 from dragstrip.study.tracefiles.columns import Column, Columns, Unclear, Unit, find_columns, unit_in

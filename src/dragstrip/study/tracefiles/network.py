@@ -5,8 +5,9 @@ from pathlib import Path
 
 from msgspec import structs
 
+from dragstrip.model.effects import Direction
 from dragstrip.model.errors import InputError
-from dragstrip.model.network import Direction, Network, parse_loss
+from dragstrip.model.network import Network, parse_loss
 from dragstrip.model.units import parse_duration_ms, parse_rate_mbps
 from dragstrip.study.tracefiles.files import OPTIONS, read_played, split
 

@@ -11,7 +11,8 @@ from msgspec import structs
 
 from dragstrip.model.calibration import Calibration, Quantity, Reading, Tolerance
 from dragstrip.model.chance import loss_interval
-from dragstrip.model.network import ETHERNET_MTU, Direction, Network, Side
+from dragstrip.model.effects import Direction, Side
+from dragstrip.model.network import ETHERNET_MTU, Network
 from dragstrip.testbed.calibrate import probe as calibrate_probe
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.net.link import Link, emulated_link

@@ -1,7 +1,10 @@
 """The kernel's part of a stack: settings of the testbed's own namespaces, never of the host."""
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
+from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.testbed.net.namespaces import Namespaces
 from dragstrip.testbed.net.wires import route
@@ -73,3 +76,15 @@ class Kernel:
             self._own_buffers[name] = self._spaces.run("origin", "sysctl", "-n", name).strip()
         least, initial, own = self._own_buffers[name].split()
         return f"{least} {initial} {largest or own}"
+
+
+@contextlib.contextmanager
+def forgotten_mtu(spaces: Namespaces, network: Network) -> Iterator[None]:
+    """Make both ends forget, at the end, what the network told them of its MTU. A kernel keeps it
+    for ten minutes, for every later connection between the two, over whatever link."""
+    try:
+        yield
+    finally:
+        if any(way.mtu_behaviour == "too-big" for way in (network.down, network.up)):
+            for end in ("client", "origin"):
+                spaces.run(end, "ip", "route", "flush", "cache")

@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from dragstrip.model.network import Direction, Network
+from dragstrip.model.effects import Direction
+from dragstrip.model.network import Network
 from dragstrip.model.visit import LinkReport
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.net.namespaces import Namespaces

@@ -2,11 +2,36 @@
 
 use std::collections::VecDeque;
 
-use super::draw::{Draws, Effect};
-use super::{Counts, Packet, Stage};
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+
+use super::{Context, Effect, End, Stage};
+use crate::check::check_share;
+use crate::model::draw::{Draws, Stream};
+use crate::model::{Counts, Packet};
+
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct Asked {
+    /// Share of packets sent twice.
+    #[serde(default)]
+    pub duplicate: f64,
+}
+
+impl Effect for Asked {
+    const END: End = End::Client;
+
+    fn understood(&self, side: &str) -> Result<Self> {
+        check_share(side, "duplicate", self.duplicate)?;
+        Ok(self.clone())
+    }
+
+    fn stage(&self, context: &Context) -> Option<Box<dyn Stage>> {
+        (self.duplicate > 0.0).then(|| Box::new(Duplicate::new(self.duplicate, context)) as _)
+    }
+}
 
 /// Sends a share of the packets twice, chosen by index. The copy directly follows its original.
-pub struct Duplicate {
+struct Duplicate {
     share: f64,
     draws: Draws,
     copies: VecDeque<Packet>,
@@ -14,10 +39,10 @@ pub struct Duplicate {
 }
 
 impl Duplicate {
-    pub fn new(share: f64, seed: u64, direction: u64) -> Self {
+    fn new(share: f64, context: &Context) -> Self {
         Self {
             share,
-            draws: Draws::new(seed, direction, Effect::Duplicate),
+            draws: Draws::new(context.seed, context.direction, Stream::Duplicate),
             copies: VecDeque::new(),
             made: 0,
         }

@@ -2,12 +2,35 @@
 
 use std::collections::VecDeque;
 
-use super::codel::{Codel, Parameters};
-use super::{DropCause, Packet};
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+
+use super::codel::{self, Codel, Parameters};
+use super::{Context, Discipline, Kind, Packet};
+use crate::model::effects::queue::FULL;
 use crate::splitmix::mix;
 
 /// Section 4.1: at most this many packets are dropped at once when the limit is reached.
 const MOST_DROPPED: usize = 64;
+
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Asked(pub codel::Asked);
+
+impl Kind for Asked {
+    fn check(&self, place: &str) -> Result<()> {
+        self.0.check(place)
+    }
+
+    fn discipline(&self, context: &Context) -> Box<dyn Discipline> {
+        let (parameters, asked) = (self.0.parameters(), &self.0);
+        Box::new(FqCodel::new(
+            parameters,
+            asked.flows,
+            asked.quantum_bytes,
+            context.seed,
+        ))
+    }
+}
 
 #[derive(Clone, Copy, PartialEq)]
 enum Listed {
@@ -49,21 +72,60 @@ impl FqCodel {
         }
     }
 
+    /// Drops half the packets of the flow with most bytes, from its head and at most 64, when the
+    /// limit is reached (section 4.1).
+    pub fn shed(&mut self, now_ns: u64, gone: &mut VecDeque<Packet>) {
+        let fattest = self.flows.iter_mut().max_by_key(|flow| flow.queue.bytes());
+        let Some(Flow { queue, .. }) = fattest else {
+            return;
+        };
+        for _ in 0..queue.packets().div_ceil(2).min(MOST_DROPPED) {
+            gone.extend(queue.pop().map(|packet| Packet {
+                at_ns: now_ns,
+                dropped: Some(FULL),
+                ..packet
+            }));
+        }
+    }
+
+    fn requeue(&mut self, place: usize) {
+        self.unlist(place);
+        self.flows[place].listed = Listed::Old;
+        self.old.push_back(place);
+    }
+
+    /// Takes the flow at the head of its list off it.
+    fn unlist(&mut self, place: usize) {
+        let flow = &mut self.flows[place];
+        match flow.listed {
+            Listed::New => self.new.pop_front(),
+            _ => self.old.pop_front(),
+        };
+        flow.listed = Listed::No;
+    }
+}
+
+impl Discipline for FqCodel {
     /// Puts a packet into its flow's queue. A flow that is on neither list is appended to the new
     /// ones (section 4.1).
-    pub fn put(&mut self, packet: Packet) {
+    fn put(&mut self, packet: Packet, full: bool, gone: &mut VecDeque<Packet>) -> Option<Packet> {
+        let at_ns = packet.at_ns;
         let place = (mix(packet.header.flow ^ self.salt) % self.flows.len() as u64) as usize;
         let flow = &mut self.flows[place];
-        flow.queue.put(packet);
+        flow.queue.add(packet);
         if flow.listed == Listed::No {
             flow.listed = Listed::New;
             flow.credits = self.quantum;
             self.new.push_back(place);
         }
+        if full {
+            self.shed(at_ns, gone);
+        }
+        None
     }
 
     /// Takes the packet to send at `now_ns` (section 4.2); dropped packets are put into `gone`.
-    pub fn take(&mut self, now_ns: u64, gone: &mut VecDeque<Packet>) -> Option<Packet> {
+    fn take(&mut self, now_ns: u64, gone: &mut VecDeque<Packet>) -> Option<Packet> {
         loop {
             let place = *self.new.front().or(self.old.front())?;
             let flow = &mut self.flows[place];
@@ -84,37 +146,5 @@ impl FqCodel {
             flow.credits -= i64::from(packet.line_bytes);
             return Some(packet);
         }
-    }
-
-    /// Drops half the packets of the flow with most bytes, from its head and at most 64, when the
-    /// limit is reached (section 4.1).
-    pub fn shed(&mut self, now_ns: u64, gone: &mut VecDeque<Packet>) {
-        let fattest = self.flows.iter_mut().max_by_key(|flow| flow.queue.bytes());
-        let Some(Flow { queue, .. }) = fattest else {
-            return;
-        };
-        for _ in 0..queue.packets().div_ceil(2).min(MOST_DROPPED) {
-            gone.extend(queue.pop().map(|packet| Packet {
-                at_ns: now_ns,
-                dropped: Some(DropCause::Queue),
-                ..packet
-            }));
-        }
-    }
-
-    fn requeue(&mut self, place: usize) {
-        self.unlist(place);
-        self.flows[place].listed = Listed::Old;
-        self.old.push_back(place);
-    }
-
-    /// Takes the flow at the head of its list off it.
-    fn unlist(&mut self, place: usize) {
-        let flow = &mut self.flows[place];
-        match flow.listed {
-            Listed::New => self.new.pop_front(),
-            _ => self.old.pop_front(),
-        };
-        flow.listed = Listed::No;
     }
 }

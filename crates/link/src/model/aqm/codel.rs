@@ -2,7 +2,70 @@
 
 use std::collections::VecDeque;
 
-use super::{DropCause, Packet};
+use anyhow::{Result, ensure};
+use serde::{Deserialize, Serialize};
+
+use super::fifo::{drops, marks, refuses};
+use super::{Context, Discipline, Kind, Packet};
+use crate::check::{check_ms, check_positive_ms};
+use crate::units::ns;
+
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    pub target_ms: f64,
+    pub interval_ms: f64,
+    pub ecn: bool,
+    /// FQ-CoDel's queues and turns. Files say them of CoDel, too.
+    pub flows: usize,
+    pub quantum_bytes: u32,
+    /// Marks every packet that waited longer, as Linux's `ce_threshold`.
+    #[serde(default)]
+    pub ce_threshold_ms: Option<f64>,
+    /// The threshold is for scalable senders alone: ECT(1) and CE.
+    #[serde(default)]
+    pub ce_threshold_l4s: bool,
+}
+
+impl Asked {
+    pub fn parameters(&self) -> Parameters {
+        Parameters {
+            target_ns: ns(self.target_ms),
+            interval_ns: ns(self.interval_ms),
+            ecn: self.ecn,
+            ce_threshold_ns: self.ce_threshold_ms.map(ns),
+            ce_scalable: self.ce_threshold_l4s,
+        }
+    }
+}
+
+impl Kind for Asked {
+    fn check(&self, place: &str) -> Result<()> {
+        check_positive_ms(place, "target_ms", self.target_ms)?;
+        check_positive_ms(place, "interval_ms", self.interval_ms)?;
+        ensure!(
+            (1..=65_536).contains(&self.flows),
+            "{place}.flows is {}: give 1 to 65536",
+            self.flows
+        );
+        if let Some(ms) = self.ce_threshold_ms {
+            check_ms(place, "ce_threshold_ms", ms)?;
+        }
+        ensure!(
+            self.ce_threshold_ms.is_some() || !self.ce_threshold_l4s,
+            "{place}.ce_threshold_l4s is of a threshold: give ce_threshold_ms too"
+        );
+        ensure!(
+            self.quantum_bytes > 0,
+            "{place}.quantum_bytes is 0: give at least 1"
+        );
+        Ok(())
+    }
+
+    fn discipline(&self, _context: &Context) -> Box<dyn Discipline> {
+        Box::new(Codel::new(self.parameters()))
+    }
+}
 
 /// RFC 8289 section 4.2 and 4.3 advise a target of 5 ms and an interval of 100 ms.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,6 +74,9 @@ pub struct Parameters {
     pub interval_ns: u64,
     /// Mark packets whose sender understands ECN instead of dropping them.
     pub ecn: bool,
+    /// Marks packets that waited longer, of all senders that understand ECN or of scalable ones.
+    pub ce_threshold_ns: Option<u64>,
+    pub ce_scalable: bool,
 }
 
 /// Section 5.2: with at most one full packet queued there is nothing to control.
@@ -53,7 +119,7 @@ impl Codel {
         self.bytes
     }
 
-    pub fn put(&mut self, packet: Packet) {
+    pub fn add(&mut self, packet: Packet) {
         self.bytes += u64::from(packet.line_bytes);
         self.packets.push_back(packet);
     }
@@ -69,7 +135,7 @@ impl Codel {
     ///
     /// RFC 8289 leaves ECN open; RFC 8290 section 5.2.6 marks instead of dropping. A marked packet
     /// counts as a drop in the control law, and it is the packet to send.
-    pub fn take(&mut self, now_ns: u64, gone: &mut VecDeque<Packet>) -> Option<Packet> {
+    fn pick(&mut self, now_ns: u64, gone: &mut VecDeque<Packet>) -> Option<Packet> {
         let (mut packet, mut ok_to_drop) = self.next(now_ns);
         if self.dropping {
             self.dropping = ok_to_drop;
@@ -79,7 +145,7 @@ impl Codel {
                     self.drop_next_ns = self.control_law(self.drop_next_ns);
                     break;
                 }
-                drop_head(packet, now_ns, gone);
+                gone.extend(packet.map(|packet| drops(packet, now_ns)));
                 (packet, ok_to_drop) = self.next(now_ns);
                 self.dropping = ok_to_drop;
                 if ok_to_drop {
@@ -88,7 +154,7 @@ impl Codel {
             }
         } else if ok_to_drop {
             if !self.marks(&mut packet) {
-                drop_head(packet, now_ns, gone);
+                gone.extend(packet.map(|packet| drops(packet, now_ns)));
                 (packet, _) = self.next(now_ns);
             }
             self.dropping = true;
@@ -128,22 +194,27 @@ impl Codel {
     }
 
     fn marks(&self, packet: &mut Option<Packet>) -> bool {
-        let marked = packet
-            .as_mut()
-            .filter(|p| self.parameters.ecn && p.header.ect);
-        marked.is_some_and(|packet| {
-            packet.marked = true;
-            true
-        })
+        self.parameters.ecn && packet.as_mut().is_some_and(marks)
     }
 }
 
-fn drop_head(packet: Option<Packet>, now_ns: u64, gone: &mut VecDeque<Packet>) {
-    gone.extend(packet.map(|packet| Packet {
-        at_ns: now_ns,
-        waited_ns: None,
-        line_ns: 0,
-        dropped: Some(DropCause::Aqm),
-        ..packet
-    }));
+impl Discipline for Codel {
+    /// A full queue drops the newcomer.
+    fn put(&mut self, packet: Packet, full: bool, _: &mut VecDeque<Packet>) -> Option<Packet> {
+        if full {
+            return Some(refuses(packet));
+        }
+        self.add(packet);
+        None
+    }
+
+    fn take(&mut self, now_ns: u64, gone: &mut VecDeque<Packet>) -> Option<Packet> {
+        let mut packet = self.pick(now_ns, gone)?;
+        let limit_ns = self.parameters.ce_threshold_ns.unwrap_or(u64::MAX);
+        let meant = packet.header.ecn.scalable() || !self.parameters.ce_scalable;
+        if meant && now_ns.saturating_sub(packet.at_ns) > limit_ns {
+            marks(&mut packet);
+        }
+        Some(packet)
+    }
 }

@@ -1,0 +1,184 @@
+//! The effects of a link. One file declares one: what it is asked, whether that makes sense, the
+//! stage that does it, and why it drops packets. docs/howto/add-an-effect.md adds one.
+
+pub mod clamp;
+pub mod delay;
+pub mod duplicate;
+pub mod hosts;
+pub mod loss;
+pub mod middlebox;
+pub mod mtu;
+pub mod policer;
+pub mod queue;
+
+use anyhow::{Result, bail, ensure};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::{DropCause, Pipeline, Stage};
+
+/// Makes the configuration of a direction from its effects, in the order in which a packet meets
+/// them downstream. `first` come before all others and cannot be placed.
+macro_rules! effects {
+    (first [$($first:ident)*] placed [$($placed:ident)*]) => {
+        /// One direction of a link, as `dragstrip.model.effects.Direction`. A field that is absent
+        /// is an effect that is switched off, but for the few that must be there.
+        #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct Direction {
+            $(#[serde(flatten)] pub $first: $first::Asked,)*
+            $(#[serde(flatten)] pub $placed: $placed::Asked,)*
+            /// Order of the stages; None is the side's default order.
+            #[serde(default)]
+            pub stages: Option<Vec<StageName>>,
+        }
+
+        /// Effects that have a place, from origin to client.
+        const PLACES: &[(&str, End)] =
+            &[$((stringify!($placed), <$placed::Asked as Effect>::END)),*];
+
+        /// Why packets are dropped, by effect.
+        pub const CAUSES: &[&[DropCause]] = &[
+            $(<$first::Asked as Effect>::CAUSES,)* $(<$placed::Asked as Effect>::CAUSES,)*
+        ];
+
+        impl Direction {
+            fn each_understood(&self, side: &str) -> Result<Self> {
+                Ok(Self {
+                    $($first: self.$first.understood(side)?,)*
+                    $($placed: self.$placed.understood(side)?,)*
+                    stages: self.stages.clone(),
+                })
+            }
+
+            fn first(&self, context: &Context) -> Vec<Box<dyn Stage>> {
+                [$(self.$first.stage(context)),*].into_iter().flatten().collect()
+            }
+
+            fn stage(&self, name: &str, context: &Context) -> Option<Box<dyn Stage>> {
+                match name {
+                    $(stringify!($placed) => self.$placed.stage(context),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+effects! {
+    first [middlebox clamp]
+    placed [hosts mtu policer queue delay duplicate loss]
+}
+
+/// One effect of a direction, as it was asked. Every field that is absent is switched off.
+pub trait Effect: Sized {
+    /// Where it sits.
+    const END: End = End::Between;
+    /// Why it drops packets.
+    const CAUSES: &[DropCause] = &[];
+
+    /// What was asked as the link reads it, in the caller's units. An error names `side` and the
+    /// field that makes no sense.
+    fn understood(&self, side: &str) -> Result<Self>;
+
+    /// None if it is not asked for.
+    fn stage(&self, context: &Context) -> Option<Box<dyn Stage>>;
+}
+
+/// What an effect belongs to. Upstream a packet meets the client's end first, downstream last;
+/// what lies between keeps its order.
+#[derive(Clone, Copy, PartialEq)]
+pub enum End {
+    Origin,
+    Between,
+    Client,
+}
+
+/// Where a pipeline's random numbers come from, and how it counts.
+#[derive(Clone, Copy, Default)]
+pub struct Context {
+    pub seed: u64,
+    /// Separates the random streams of up (1) and down (2).
+    pub direction: u64,
+    /// Counted with every packet, in bytes.
+    pub overhead: u32,
+    pub origin_sends: bool,
+    /// The other direction's MTU, if it clamps SYNs.
+    pub clamps: Option<u32>,
+}
+
+/// A place in a direction's order of stages, by the name of its effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct StageName(&'static str);
+
+impl<'de> Deserialize<'de> for StageName {
+    fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(value)?;
+        let place = PLACES.iter().find(|(known, _)| *known == name);
+        place.map(|(known, _)| Self(known)).ok_or_else(|| {
+            let known: Vec<&str> = Self::down().iter().map(|stage| stage.0).collect();
+            serde::de::Error::custom(format!(
+                "unknown stage `{name}`, expected one of {}",
+                known.join(", ")
+            ))
+        })
+    }
+}
+
+impl StageName {
+    /// The order from origin to client.
+    pub fn down() -> Vec<Self> {
+        PLACES.iter().map(|(name, _)| Self(name)).collect()
+    }
+
+    /// The order from client to origin.
+    pub fn up() -> Vec<Self> {
+        let at = |end: End| PLACES.iter().filter(move |place| place.1 == end);
+        let order = at(End::Client)
+            .rev()
+            .chain(at(End::Between))
+            .chain(at(End::Origin).rev());
+        order.map(|(name, _)| Self(name)).collect()
+    }
+}
+
+impl Direction {
+    /// The direction as the link reads it: checked, and with the order of its stages.
+    pub fn understood(&self, side: &str, default: Vec<StageName>) -> Result<Self> {
+        let stages = Some(self.order(side, default)?);
+        Ok(Self {
+            stages,
+            ..self.each_understood(side)?
+        })
+    }
+
+    pub fn pipeline(&self, default: Vec<StageName>, context: &Context) -> Pipeline {
+        let mut stages = self.first(context);
+        let order = self.stages.clone().unwrap_or(default);
+        stages.extend(order.iter().filter_map(|name| self.stage(name.0, context)));
+        Pipeline::new(stages)
+    }
+
+    /// The asked order of stages, or the side's own. Fails if a stage is named twice, or an effect
+    /// is asked for whose stage is missing.
+    fn order(&self, side: &str, default: Vec<StageName>) -> Result<Vec<StageName>> {
+        let Some(order) = &self.stages else {
+            return Ok(default);
+        };
+        for (at, stage) in order.iter().enumerate() {
+            ensure!(
+                !order[..at].contains(stage),
+                "{side}.stages names {} twice: each stage has one place",
+                stage.0
+            );
+        }
+        for stage in default {
+            if !order.contains(&stage) && self.stage(stage.0, &Context::default()).is_some() {
+                bail!(
+                    "{side}.stages lacks {}, which is asked for: give it a place",
+                    stage.0
+                );
+            }
+        }
+        Ok(order.clone())
+    }
+}

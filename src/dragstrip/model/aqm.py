@@ -1,0 +1,177 @@
+"""Active queue management. A kind is a record here and a file of crates/link/src/model/aqm."""
+
+from typing import ClassVar
+
+from msgspec import Struct
+
+from dragstrip.model.units import plain
+
+_LEAST_UPDATE_MS = 0.1
+"""Shortest period of a controller, in ms: a shorter one would keep the link busy."""
+
+
+class Managed(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind"):
+    """What every kind says of itself."""
+
+    fair: ClassVar[bool] = False
+    """Whether it has several queues, so that packets of one overtake another's."""
+    chance: ClassVar[bool] = False
+    """Whether chance decides which packets it meets."""
+
+    @property
+    def kind(self) -> str:
+        return str(self.__struct_config__.tag)
+
+    @property
+    def marks(self) -> bool:
+        """Whether it marks packets whose sender understands ECN."""
+        return bool(getattr(self, "ecn", True))
+
+    def describe(self) -> str:
+        values = ((name, getattr(self, name)) for name in self.__struct_fields__ if name != "ecn")
+        said = [f"{name} {plain(value)}" for name, value in values]
+        return f"{self.kind} {', '.join(said)}, {'ECN' if self.marks else 'no ECN'}"
+
+    def _require_update(self, update_ms: float) -> None:
+        if update_ms < _LEAST_UPDATE_MS:
+            raise ValueError(f"update_ms must be at least {_LEAST_UPDATE_MS}")
+
+    def _require_positive(self, *names: str) -> None:
+        for name in names:
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} must be above zero")
+
+
+class Codel(Managed, frozen=True, kw_only=True, tag="codel"):
+    """CoDel (RFC 8289). A full queue drops the newcomer. Defaults are the RFC's."""
+
+    target_ms: float = 5.0
+    interval_ms: float = 100.0
+    ecn: bool = True
+    """Mark packets whose sender understands ECN instead of dropping them."""
+    flows: int = 1024
+    """Queues of `fq_codel`."""
+    quantum_bytes: int = 1514
+    """What a queue of `fq_codel` sends in its turn."""
+    ce_threshold_ms: float | None = None
+    """Marks every packet that waited longer, as Linux's `ce_threshold`."""
+    ce_threshold_l4s: bool = False
+    """The threshold is for scalable senders alone: ECT(1) and CE (RFC 9331 section 5.1)."""
+
+    def __post_init__(self) -> None:
+        if self.target_ms <= 0 or self.interval_ms <= 0:
+            raise ValueError("target_ms and interval_ms must be above zero")
+        if not 1 <= self.flows <= 65_536 or self.quantum_bytes < 1:
+            raise ValueError(
+                "flows must lie between 1 and 65536, and quantum_bytes must be at least 1"
+            )
+        if self.ce_threshold_ms is None and self.ce_threshold_l4s:
+            raise ValueError("ce_threshold_l4s is of a threshold: give ce_threshold_ms too")
+        if self.ce_threshold_ms is not None and self.ce_threshold_ms < 0:
+            raise ValueError("ce_threshold_ms must not be negative")
+
+    @property
+    def marks(self) -> bool:
+        return self.ecn or self.ce_threshold_ms is not None
+
+    def describe(self) -> str:
+        flows = f", {self.flows} flows, quantum {self.quantum_bytes} B" if self.fair else ""
+        threshold = ""
+        if self.ce_threshold_ms is not None:
+            of = " of L4S" if self.ce_threshold_l4s else ""
+            threshold = f", marks{of} above {plain(self.ce_threshold_ms)} ms"
+        return (
+            f"{self.kind} target {plain(self.target_ms)} ms, interval {plain(self.interval_ms)} ms"
+            f"{flows}, {'ECN' if self.ecn else 'no ECN'}{threshold}"
+        )
+
+
+class FqCodel(Codel, frozen=True, kw_only=True, tag="fq_codel"):
+    """FQ-CoDel (RFC 8290). A full queue drops half of the fattest flow, at most 64 packets (section
+    4.1). Defaults are the RFC's."""
+
+    fair: ClassVar[bool] = True
+
+
+class Pie(Managed, frozen=True, kw_only=True, tag="pie"):
+    """PIE (RFC 8033), by timestamps (section 5.2). Defaults are the RFC's."""
+
+    chance: ClassVar[bool] = True
+    target_ms: float = 15.0
+    """QDELAY_REF."""
+    update_ms: float = 15.0
+    """T_UPDATE."""
+    alpha: float = 0.125
+    """Gain in 1/s."""
+    beta: float = 1.25
+    """Gain in 1/s."""
+    burst_ms: float = 150.0
+    """MAX_BURST."""
+    ecn: bool = True
+    """Mark packets whose sender understands ECN instead of dropping them."""
+    mark_share: float = 0.1
+    """Above this probability packets are dropped even if their sender understands ECN."""
+
+    def __post_init__(self) -> None:
+        self._require_positive("target_ms", "burst_ms")
+        self._require_update(self.update_ms)
+        if self.alpha < 0 or self.beta < 0 or not 0 <= self.mark_share <= 1:
+            raise ValueError("alpha and beta must not be negative, and mark_share is a share")
+
+
+class Red(Managed, frozen=True, kw_only=True, tag="red"):
+    """RED (Floyd and Jacobson 1993). Above the upper threshold it marks what understands ECN, as
+    Linux does without `harddrop`."""
+
+    chance: ClassVar[bool] = True
+    min_bytes: int = 7_500
+    max_bytes: int = 22_500
+    max_share: float = 0.1
+    """Share of packets dropped or marked just below the upper threshold."""
+    weight: float = 0.002
+    """Weight of the newest length in the average."""
+    ecn: bool = False
+    """Mark packets whose sender understands ECN instead of dropping them."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.min_bytes < self.max_bytes:
+            raise ValueError("min_bytes must be above zero and below max_bytes")
+        if not (0 < self.max_share <= 1 and 0 < self.weight <= 1):
+            raise ValueError("max_share and weight must lie above 0, and at most at 1")
+
+
+class DualPi2(Managed, frozen=True, kw_only=True, tag="dualpi2"):
+    """DualPI2 (RFC 9332): a queue for scalable senders (ECT(1) and CE) beside the classic one.
+    Defaults are Linux's."""
+
+    fair: ClassVar[bool] = True
+    target_ms: float = 15.0
+    """Wait that the controller aims at."""
+    update_ms: float = 16.0
+    alpha: float = 0.16
+    """Gain in 1/s."""
+    beta: float = 3.2
+    """Gain in 1/s."""
+    coupling: float = 2.0
+    """k: scalable senders meet k p', classic ones p' squared."""
+    step_ms: float = 1.0
+    """The L4S queue marks from this wait on."""
+    ramp_ms: float = 0.0
+    """How far above `step_ms` it marks all: 0 is a step, more a ramp."""
+    classic_percent: int = 10
+    """Least share of the line for the classic queue."""
+
+    def __post_init__(self) -> None:
+        self._require_positive("target_ms", "step_ms")
+        self._require_update(self.update_ms)
+        if self.alpha < 0 or self.beta < 0 or self.ramp_ms < 0:
+            raise ValueError("alpha, beta and ramp_ms must not be negative")
+        if not (1 <= self.coupling <= 100 and 1 <= self.classic_percent <= 99):
+            raise ValueError(
+                "coupling must lie between 1 and 100, classic_percent between 1 and 99"
+            )
+
+
+Aqm = Codel | FqCodel | Pie | Red | DualPi2
+EXAMPLES = (Codel(), FqCodel(ce_threshold_ms=1), Pie(), Red(), DualPi2(ramp_ms=0.4))
+"""One of each kind, for tests."""
