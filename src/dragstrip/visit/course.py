@@ -18,8 +18,9 @@ from dragstrip.visit.uploads import uploads
 
 _LEAST_SLOTS = 3
 """Fewest slots in a round trip. With fewer, its boundaries are too inexact."""
-_ALIKE = 0.8
-"""A round trip counts as full from this share of the bytes of the fullest one."""
+_ALIKE = 0.7
+"""A round trip counts as full from this share of the bytes of the fullest one. A browser may fill
+three quarters of a window: Chromium uploads over HTTP/2 in frames of 16 KB."""
 _PAUSE_RTTS, _PAUSE_PACKETS = 0.25, 3
 """Least length of a pause: round trips, and packets at the link's rate."""
 _PACKET_BYTES = 1500
@@ -64,12 +65,21 @@ def flight_bytes(visit: Visit, network: Network, side: Side) -> int | None:
 
 
 def flights(visit: Visit, network: Network, side: Side) -> int | None:
-    """Number of round trips that carried nearly as much as `flight_bytes`. A small number means a
-    window that kept growing."""
+    """Number of round trips, or of bursts between two pauses, that carried nearly as much as
+    `flight_bytes`. A small number means a window that kept growing.
+
+    Bursts count too, because a round trip takes longer than the link's delays where client and
+    server compute.
+    """
     rounds = _rounds(visit, network, side)
     most = _most(rounds)
     if most is None:
         return None
+    bursts = _bursts(visit, network, side)
+    return max(_full_rounds(rounds, most), sum(size >= _ALIKE * most for size in bursts))
+
+
+def _full_rounds(rounds: Sequence[tuple[list[int], int]], most: int) -> int:
     count = 0
     for carried, width in rounds:
         at = 0
@@ -136,6 +146,25 @@ def _rounds(visit: Visit, network: Network, side: Side) -> list[tuple[list[int],
         if carried:
             rounds.append((carried, width))
     return rounds
+
+
+def _bursts(visit: Visit, network: Network, side: Side) -> list[int]:
+    """Bytes between two pauses of at least a quarter of a round trip, while bodies were due."""
+    timeline = _timeline(visit, side)
+    if timeline is None:
+        return []
+    zero_ms, slot_ms = _place(timeline, visit.started_us)
+    pause = _PAUSE_RTTS * network.least_rtt_ms / slot_ms
+    sizes: list[int] = []
+    for start, end in under_way(visit, side):
+        last = -math.inf
+        for index, size, _ in timeline.slots:
+            if size and start <= zero_ms + index * slot_ms < end:
+                if index - last > pause:
+                    sizes.append(0)
+                sizes[-1] += size
+                last = index
+    return sizes
 
 
 def _busy(timeline: Timeline, started_us: int) -> list[Interval]:
