@@ -10,7 +10,7 @@ _LEAST_UPDATE_MS = 0.1
 """Shortest period of a controller, in ms: a shorter one would keep the link busy."""
 
 
-class Managed(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind"):
+class ManagedQueue(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind"):
     """What every kind says of itself."""
 
     fair: ClassVar[bool] = False
@@ -42,7 +42,7 @@ class Managed(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag
                 raise ValueError(f"{name} must be above zero")
 
 
-class Codel(Managed, frozen=True, kw_only=True, tag="codel"):
+class Codel(ManagedQueue, frozen=True, kw_only=True, tag="codel"):
     """CoDel (RFC 8289). A full queue drops the newcomer. Defaults are the RFC's."""
 
     target_ms: float = 5.0
@@ -93,7 +93,7 @@ class FqCodel(Codel, frozen=True, kw_only=True, tag="fq_codel"):
     fair: ClassVar[bool] = True
 
 
-class Pie(Managed, frozen=True, kw_only=True, tag="pie"):
+class Pie(ManagedQueue, frozen=True, kw_only=True, tag="pie"):
     """PIE (RFC 8033), by timestamps (section 5.2). Defaults are the RFC's."""
 
     chance: ClassVar[bool] = True
@@ -119,7 +119,7 @@ class Pie(Managed, frozen=True, kw_only=True, tag="pie"):
             raise ValueError("alpha and beta must not be negative, and mark_share is a share")
 
 
-class Red(Managed, frozen=True, kw_only=True, tag="red"):
+class Red(ManagedQueue, frozen=True, kw_only=True, tag="red"):
     """RED (Floyd and Jacobson 1993). Above the upper threshold it marks what understands ECN, as
     Linux does without `harddrop`."""
 
@@ -140,7 +140,7 @@ class Red(Managed, frozen=True, kw_only=True, tag="red"):
             raise ValueError("max_share and weight must lie above 0, and at most at 1")
 
 
-class DualPi2(Managed, frozen=True, kw_only=True, tag="dualpi2"):
+class DualPi2(ManagedQueue, frozen=True, kw_only=True, tag="dualpi2"):
     """DualPI2 (RFC 9332): a queue for scalable senders (ECT(1) and CE) beside the classic one.
     Defaults are Linux's."""
 
