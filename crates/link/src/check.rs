@@ -18,6 +18,12 @@ impl Config {
     /// The configuration as the link reads it: checked, in the caller's units, and with the order
     /// of the stages filled in. An error names the field that makes no sense.
     pub fn understood(&self) -> Result<Self> {
+        for (from, to) in &self.ports {
+            ensure!(
+                from <= to,
+                "ports has {from} to {to}: give the lower one first"
+            );
+        }
         Ok(Self {
             up: self.up.understood("up", &StageName::UP)?,
             down: self.down.understood("down", &StageName::DOWN)?,

@@ -57,6 +57,9 @@ pub struct Direction {
     pub drops_syn_data: bool,
     #[serde(default)]
     pub hosts: Vec<HostPath>,
+    /// The line carries nothing; packets wait in the queue.
+    #[serde(default)]
+    pub outage: bool,
     /// Order of the stages; None is the side's default order.
     #[serde(default)]
     pub stages: Option<Vec<StageName>>,
@@ -169,6 +172,10 @@ pub struct Config {
     pub down: Direction,
     #[serde(default)]
     pub accounting: Accounting,
+    /// Ports, from and to, whose packets the link shapes; it forwards all others at once. None is
+    /// every packet.
+    #[serde(default)]
+    pub ports: Vec<(u16, u16)>,
     /// File for the fate of every packet: docs/reference/processes.md.
     #[serde(default)]
     pub record: Option<PathBuf>,

@@ -4,7 +4,7 @@ use std::io::{BufRead, Write};
 use std::path::Path;
 use std::sync::mpsc::Receiver;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use serde::{Deserialize, Serialize};
 
 use crate::clock::both_ns;
@@ -13,6 +13,7 @@ use crate::drops::Drops;
 use crate::forward::{Epoch, Forwarder, Remote};
 use crate::meter::Report;
 use crate::model::Pipeline;
+use crate::ports::Ports;
 use crate::realtime::lock_memory;
 use crate::record::Record;
 use crate::socket::Interface;
@@ -33,6 +34,8 @@ pub struct Link {
 #[serde(tag = "cmd", rename_all = "snake_case", deny_unknown_fields)]
 enum Command {
     Configure(Box<Config>),
+    /// As `configure`, but packets, counters and random streams go on.
+    Change(Box<Config>),
     Passthrough {},
     Stats {},
     Quit {},
@@ -85,7 +88,7 @@ impl Link {
             record: None,
             since_us: 0,
         };
-        link.become_link(Pipeline::default(), Pipeline::default(), None)?;
+        link.pass_through()?;
         lock_memory();
         Ok(link)
     }
@@ -103,7 +106,7 @@ impl Link {
             let command = serde_json::from_str(&line)
                 .map_err(|error| anyhow!("this line is not a command of dragstrip-link: {error}"));
             if matches!(command, Ok(Command::Quit {})) {
-                self.become_link(Pipeline::default(), Pipeline::default(), None)?;
+                self.pass_through()?;
                 return write_line(&mut output, &good(Answer::Done {}));
             }
             match command.and_then(|command| self.answer(command)) {
@@ -111,7 +114,7 @@ impl Link {
                 Err(error) => write_line(&mut output, &bad(&error))?,
             }
         }
-        self.become_link(Pipeline::default(), Pipeline::default(), None)
+        self.pass_through()
     }
 
     fn answer(&mut self, command: Command) -> Result<Answer> {
@@ -119,13 +122,25 @@ impl Link {
             Command::Configure(config) => {
                 let config = config.understood()?;
                 let (up, down) = (config.up_pipeline(), config.down_pipeline());
-                self.become_link(up, down, config.record.as_deref())?;
+                let ports = Ports::new(config.ports.clone());
+                self.become_link(up, down, ports, config.record.as_deref())?;
+                Ok(Answer::Configured {
+                    config: Box::new(config),
+                })
+            }
+            Command::Change(config) => {
+                let config = config.understood()?;
+                ensure!(
+                    config.record.is_none(),
+                    "a link that changes keeps its record: leave `record` out"
+                );
+                self.change(&config)?;
                 Ok(Answer::Configured {
                     config: Box::new(config),
                 })
             }
             Command::Passthrough {} => {
-                self.become_link(Pipeline::default(), Pipeline::default(), None)?;
+                self.pass_through()?;
                 Ok(Answer::Done {})
             }
             Command::Stats {} => {
@@ -152,9 +167,33 @@ impl Link {
         Drops::read(&self.client, &self.origin)?.since(self.dropped.as_ref()?)
     }
 
+    fn pass_through(&mut self) -> Result<()> {
+        let (up, down) = (Pipeline::default(), Pipeline::default());
+        self.become_link(up, down, Ports::default(), None)
+    }
+
+    /// Changes both directions and keeps what is inside them.
+    fn change(&self, config: &Config) -> Result<()> {
+        let (up, down) = (config.up_pipeline(), config.down_pipeline());
+        let ports = Ports::new(config.ports.clone());
+        let up_ports = ports.clone();
+        let up = self.up.ask(move |forwarder| forwarder.change(up, up_ports));
+        let down = self
+            .down
+            .ask(move |forwarder| forwarder.change(down, ports));
+        reply(&up)?;
+        reply(&down)
+    }
+
     /// Changes both directions at one instant: packets that arrive after it meet the new link. The
     /// record of the previous link is complete when this returns.
-    fn become_link(&mut self, up: Pipeline, down: Pipeline, record: Option<&Path>) -> Result<()> {
+    fn become_link(
+        &mut self,
+        up: Pipeline,
+        down: Pipeline,
+        ports: Ports,
+        record: Option<&Path>,
+    ) -> Result<()> {
         let (since_ns, since_realtime_ns) = both_ns();
         let started = record.map(|path| Record::start(path, since_realtime_ns - since_ns));
         let (record, up_recorder, down_recorder) = match started.transpose()? {
@@ -165,12 +204,13 @@ impl Link {
             let epoch = Epoch::default();
             (epoch.clone(), epoch)
         };
-        let up = self
-            .up
-            .ask(move |forwarder| forwarder.configure(up, up_epoch, up_recorder, since_ns));
-        let down = self
-            .down
-            .ask(move |forwarder| forwarder.configure(down, down_epoch, down_recorder, since_ns));
+        let up_ports = ports.clone();
+        let up = self.up.ask(move |forwarder| {
+            forwarder.configure(up, up_ports, up_epoch, up_recorder, since_ns);
+        });
+        let down = self.down.ask(move |forwarder| {
+            forwarder.configure(down, ports, down_epoch, down_recorder, since_ns);
+        });
         reply(&up)?;
         reply(&down)?;
         self.dropped = Drops::read(&self.client, &self.origin);

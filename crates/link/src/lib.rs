@@ -25,6 +25,7 @@ mod early;
 mod forward;
 mod pace;
 mod pool;
+mod ports;
 mod realtime;
 mod record;
 mod ring;

@@ -73,9 +73,11 @@ impl Direction {
 
     fn pipeline(&self, default: &[StageName], context: &Context) -> Pipeline {
         let order = self.stages.as_deref().unwrap_or(default);
-        let middlebox = (self.drops_syn_data).then(|| Box::new(Middlebox) as _);
-        let stages = order.iter().filter_map(|&name| self.stage(name, context));
-        Pipeline::new(middlebox.into_iter().chain(stages).collect())
+        let middlebox = (self.drops_syn_data).then(|| (0, Box::new(Middlebox) as _));
+        // A stage keeps its place whichever others there are, for the link may change.
+        let placed = (1..).zip(order);
+        let stages = placed.filter_map(|(at, &name)| Some((at, self.stage(name, context)?)));
+        Pipeline::placed(middlebox.into_iter().chain(stages).collect())
     }
 
     /// None for an effect that is not configured.
@@ -128,28 +130,40 @@ impl Direction {
 
     fn queue(&self, context: &Context) -> Option<Box<dyn Stage>> {
         let line = match (&self.trace, self.rate_mbps) {
+            _ if self.outage => Line::Stopped,
             (Some(trace), _) => trace.line(ns(self.trace_offset_ms)),
             (None, Some(rate)) => Line::fixed(bits_per_s(rate)),
             (None, None) => return None,
         };
-        let depth = self.depth();
         let Some(aqm) = self.aqm else {
+            // In an outage no time says how much fits.
+            let depth = if self.outage {
+                self.depth_in_bytes()
+            } else {
+                self.depth()
+            };
             return Some(Box::new(Bottleneck::new(line, depth, context.overhead)));
         };
         let discipline = aqm.discipline(context.seed);
-        let depth = match (depth, self.rate_mbps) {
-            (Depth::Time(depth_ns), Some(rate)) => {
-                let bytes = u128::from(bits_per_s(rate)) * u128::from(depth_ns) / 8_000_000_000;
-                Depth::Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
-            }
-            (depth, _) => depth,
-        };
+        let depth = self.depth_in_bytes();
         Some(Box::new(Managed::new(
             line,
             discipline,
             depth,
             context.overhead,
         )))
+    }
+
+    /// A depth by time is what the rate carries in it; without a rate it is unbounded.
+    fn depth_in_bytes(&self) -> Depth {
+        match (self.depth(), self.rate_mbps) {
+            (Depth::Time(depth_ns), Some(rate)) => {
+                let bytes = u128::from(bits_per_s(rate)) * u128::from(depth_ns) / 8_000_000_000;
+                Depth::Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
+            }
+            (Depth::Time(_), None) => Depth::Unbounded,
+            (depth, _) => depth,
+        }
     }
 
     fn depth(&self) -> Depth {

@@ -102,6 +102,16 @@ impl FqCodel {
         }
     }
 
+    /// Takes all packets out, flow by flow.
+    pub fn drain(&mut self) -> Vec<Packet> {
+        self.new.clear();
+        self.old.clear();
+        let queues = self.flows.iter_mut().map(|flow| &mut flow.queue);
+        queues
+            .flat_map(|queue| std::iter::from_fn(move || queue.pop()))
+            .collect()
+    }
+
     fn requeue(&mut self, place: usize) {
         self.unlist(place);
         self.flows[place].listed = Listed::Old;

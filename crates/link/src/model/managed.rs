@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use super::bottleneck::Depth;
+use super::bottleneck::{Depth, Served};
 use super::codel::Codel;
 use super::fq_codel::FqCodel;
 use super::line::Line;
-use super::{DropCause, Packet, Stage};
+use super::{DropCause, Held, Packet, Resumed, Stage};
 
 pub enum Discipline {
     Codel(Codel),
@@ -28,6 +28,10 @@ pub struct Managed {
     /// Packets that cross the line or were dropped.
     leaving: VecDeque<Packet>,
     last_ns: u64,
+    /// When the packet on the line came to the queue, and began to cross.
+    crossing: (u64, u64),
+    /// Nothing crosses earlier.
+    since_ns: u64,
 }
 
 impl Managed {
@@ -43,6 +47,8 @@ impl Managed {
             pick_ns: None,
             leaving: VecDeque::new(),
             last_ns: 0,
+            crossing: (0, 0),
+            since_ns: 0,
         }
     }
 
@@ -64,12 +70,12 @@ impl Managed {
         if let Some(mut packet) = picked {
             self.packets -= 1;
             self.bytes -= u64::from(packet.line_bytes);
-            let start_ns = self.line.start_ns(packet.at_ns);
-            packet.waited_ns = Some(start_ns - packet.at_ns);
-            packet.at_ns = self.line.carry(packet.at_ns, packet.line_bytes);
-            packet.line_ns = packet.at_ns - start_ns;
-            self.last_ns = packet.at_ns;
-            self.leaving.push_back(packet);
+            let came_ns = packet.at_ns;
+            packet.at_ns = came_ns.max(self.since_ns);
+            let served = Served::by(&mut self.line, came_ns, packet);
+            self.crossing = (came_ns, served.start_ns);
+            self.last_ns = served.packet.at_ns;
+            self.leaving.push_back(served.packet);
         }
         let waits = self.packets > 0;
         self.pick_ns = waits.then(|| self.line.start_ns(self.last_ns));
@@ -93,7 +99,13 @@ impl Stage for Managed {
     fn take(&mut self, mut packet: Packet) -> Option<Packet> {
         packet.line_bytes = packet.bytes + self.overhead;
         let bytes = u64::from(packet.line_bytes);
-        let (at_ns, full) = (packet.at_ns, self.packets > 0 && self.full(bytes));
+        let at_ns = packet.at_ns;
+        let mut full = self.packets > 0 && self.full(bytes);
+        if let Some(resumed) = packet.resumed {
+            self.since_ns = at_ns;
+            packet.at_ns = resumed.came_ns;
+            full = false;
+        }
         match &mut self.discipline {
             Discipline::Codel(_) if full => {
                 packet.dropped = Some(DropCause::Queue);
@@ -130,5 +142,34 @@ impl Stage for Managed {
                 None
             }
         }
+    }
+    fn hand_over(&mut self, now_ns: u64) -> Held {
+        let mut held = Held::default();
+        for packet in self.leaving.drain(..) {
+            if packet.dropped.is_some() || packet.at_ns <= now_ns {
+                held.going.push(packet);
+                continue;
+            }
+            let (came_ns, start_ns) = self.crossing;
+            let served = Served {
+                came_ns,
+                start_ns,
+                packet,
+            };
+            held.waiting.push(served.interrupted(now_ns));
+        }
+        let mut queued = match &mut self.discipline {
+            Discipline::Codel(codel) => std::iter::from_fn(|| codel.pop()).collect(),
+            Discipline::FqCodel(flows) => flows.drain(),
+        };
+        queued.sort_by_key(|packet| (packet.at_ns, packet.index, packet.copy));
+        held.waiting.extend(queued.into_iter().map(|packet| Packet {
+            resumed: Some(Resumed {
+                came_ns: packet.at_ns,
+                crossed: packet.resumed.map_or(0, |resumed| resumed.crossed),
+            }),
+            ..packet
+        }));
+        held
     }
 }
