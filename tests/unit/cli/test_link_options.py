@@ -12,7 +12,7 @@ from dragstrip.cli.machine.link_options import (
 )
 from dragstrip.model.errors import InputError
 from dragstrip.study.presets import find_network
-from dragstrip.testbed.uplink.expose import Exposed
+from dragstrip.testbed.uplink.expose import ExposedPort
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_ports_are_single_or_ranges():
 
 
 def test_an_exposed_port_may_differ_on_both_sides():
-    assert parse_exposed(["8080", "18080:80"]) == [Exposed(8080, 8080), Exposed(18080, 80)]
+    assert parse_exposed(["8080", "18080:80"]) == [ExposedPort(8080, 8080), ExposedPort(18080, 80)]
     for text in ("", "0", "65536", ":", "8080:", ":8080", "1:2:3", "http"):
         with pytest.raises(InputError, match="--expose"):
             parse_exposed([text])

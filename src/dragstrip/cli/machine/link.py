@@ -14,7 +14,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from dragstrip.cli.machine.link_control import Control
+from dragstrip.cli.machine.link_control import Steering
 from dragstrip.cli.machine.link_options import (
     both,
     changed,
@@ -34,7 +34,7 @@ from dragstrip.study.tracefiles.network import traced
 from dragstrip.testbed.net.link import PortRange, emulated_link
 from dragstrip.testbed.net.namespaces import namespaces
 from dragstrip.testbed.uplink.command import run_inside, watch_signals
-from dragstrip.testbed.uplink.expose import Exposed, doors, expose
+from dragstrip.testbed.uplink.expose import ExposedPort, doors, expose
 from dragstrip.testbed.uplink.lines import answering
 from dragstrip.testbed.uplink.pasta import pasta_uplink
 from dragstrip.testbed.uplink.uplink import plug_client
@@ -162,7 +162,7 @@ def _run(
     way: UplinkKind | None,
     command: list[str],
     ports: list[PortRange],
-    exposed: Sequence[Exposed],
+    exposed: Sequence[ExposedPort],
     socket: Path | None,
 ) -> tuple[LinkReport, LinkSummary]:
     choice = way or (UplinkKind.pasta if os.geteuid() else UplinkKind.veth)
@@ -185,7 +185,7 @@ def _run(
             f"dragstrip: {network.name}: {network.describe()}; {network.source}; leads "
             f"{way_out.beyond}{'' if emulated.realtime else '; normal priority'}\n"
         )
-        steered = Control(emulated, network, seed, ports)
+        steered = Steering(emulated, network, seed, ports)
         watch_signals()
         began_s = time.monotonic()
         with contextlib.ExitStack() as running:

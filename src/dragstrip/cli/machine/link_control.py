@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from dragstrip.cli.machine.link_options import Sides, both, changed
-from dragstrip.cli.machine.link_summary import Asked
+from dragstrip.cli.machine.link_summary import DirectionValues
 from dragstrip.model.errors import DragstripError, InputError
 from dragstrip.model.network import STAGES, Network, Side
 from dragstrip.study.presets import find_network, suggest
@@ -21,7 +21,7 @@ _VALUES = {"rate": "5mbit", "delay": "40ms", "loss": "1%", "queue": "200ms"}
 _KEYS = ("network", *_VALUES, "outage")
 
 
-class Control:
+class Steering:
     """The link, its network of the moment, and which directions are out."""
 
     def __init__(self, link: Link, network: Network, seed: int, ports: list[PortRange]) -> None:
@@ -40,7 +40,7 @@ class Control:
             return msgspec.json.encode({"ok": False, "error": str(error)})
         said: dict[str, Any] = {"ok": True, "changes": self.changes}
         for side in STAGES:
-            asked = Asked.of(self.network.direction(side))
+            asked = DirectionValues.of(self.network.direction(side))
             said[side] = msgspec.to_builtins(asked) | {"outage": side in self.outages}
         return msgspec.json.encode(said)
 

@@ -11,7 +11,7 @@ from dragstrip.model.network import Network, Side
 from dragstrip.model.units import parse_duration_ms, parse_rate_mbps, parse_share
 from dragstrip.study.presets import networks
 from dragstrip.testbed.net.link import PortRange
-from dragstrip.testbed.uplink.expose import Exposed
+from dragstrip.testbed.uplink.expose import ExposedPort
 
 _TOOLS = ("devtools", "lighthouse", "sitespeed", "wpt")
 _MOST_PORT = 65535
@@ -99,7 +99,7 @@ def parse_ports(texts: Iterable[str]) -> list[PortRange]:
     return ranges
 
 
-def parse_exposed(texts: Iterable[str]) -> list[Exposed]:
+def parse_exposed(texts: Iterable[str]) -> list[ExposedPort]:
     """``8080``, or ``18080:8080`` if the port is another on this machine. Raises `InputError`."""
     wanted = []
     for text in texts:
@@ -110,7 +110,7 @@ def parse_exposed(texts: Iterable[str]) -> list[Exposed]:
                 f"--expose {text!r} is no port; write it like 8080, or 18080:8080 if port 18080 of "
                 "this machine shall lead to the server on 8080"
             )
-        wanted.append(Exposed(pair[0], pair[1]))
+        wanted.append(ExposedPort(pair[0], pair[1]))
     return wanted
 
 

@@ -7,11 +7,11 @@ from msgspec import Struct
 from dragstrip.model.drops import drops_in_words
 from dragstrip.model.network import Direction, Network, Side
 from dragstrip.model.visit import DirectionReport, LinkReport
-from dragstrip.testbed.net.link import Unshaped
+from dragstrip.testbed.net.link import UnshapedTraffic
 from dragstrip.version import __version__
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class DirectionValues(Struct, frozen=True, kw_only=True):
     """What one direction was asked to be."""
 
     rate_mbps: float | None
@@ -25,7 +25,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     """None is unbounded, or has a depth of another unit."""
 
     @classmethod
-    def of(cls, direction: Direction) -> "Asked":
+    def of(cls, direction: Direction) -> "DirectionValues":
         return cls(
             rate_mbps=direction.rate_mbps,
             trace=direction.trace.name if direction.trace else None,
@@ -35,10 +35,10 @@ class Asked(Struct, frozen=True, kw_only=True):
         )
 
 
-class Carried(Struct, frozen=True, kw_only=True):
+class DirectionSummary(Struct, frozen=True, kw_only=True):
     """What one direction carried. Bytes are layer 3."""
 
-    asked: Asked
+    asked: DirectionValues
     """At the end, after all changes."""
     packets_in: int
     bytes_in: int
@@ -82,8 +82,8 @@ class LinkSummary(Struct, frozen=True, kw_only=True):
     """How often ``--control`` changed the link."""
     realtime: bool
     """Whether the link ran with real-time priority."""
-    down: Carried
-    up: Carried
+    down: DirectionSummary
+    up: DirectionSummary
 
 
 def summary(report: LinkReport) -> str:
@@ -94,9 +94,11 @@ def summary(report: LinkReport) -> str:
     )
 
 
-def carried(network: Network, side: Side, got: DirectionReport, beside: Unshaped) -> Carried:
-    return Carried(
-        asked=Asked.of(network.direction(side)),
+def carried(
+    network: Network, side: Side, got: DirectionReport, beside: UnshapedTraffic
+) -> DirectionSummary:
+    return DirectionSummary(
+        asked=DirectionValues.of(network.direction(side)),
         packets_in=got.packets_in,
         bytes_in=got.bytes_in,
         packets_out=got.packets_out,
@@ -120,7 +122,7 @@ def carried(network: Network, side: Side, got: DirectionReport, beside: Unshaped
 def summarise(
     network: Network,
     report: LinkReport,
-    beside: Mapping[Side, Unshaped],
+    beside: Mapping[Side, UnshapedTraffic],
     *,
     exit_code: int,
     duration_s: float,

@@ -26,7 +26,7 @@ PortRange = tuple[int, int]
 """Ports from the first to the last."""
 
 
-class Unshaped(Struct, frozen=True):
+class UnshapedTraffic(Struct, frozen=True):
     """Packets of one direction that passed beside the emulation. Bytes are layer 3."""
 
     packets: int = 0
@@ -101,14 +101,17 @@ class Link:
         """Counters since the last `configure` or `passthrough`."""
         return self._process.ask("stats", LinkReport)
 
-    def unshaped(self) -> Mapping[Side, Unshaped]:
+    def unshaped(self) -> Mapping[Side, UnshapedTraffic]:
         """What passed beside the emulation, since `configure`."""
         stats = self._process.ask("stats", _Stats)
-        return {"down": stats.down.unshaped or Unshaped(), "up": stats.up.unshaped or Unshaped()}
+        return {
+            "down": stats.down.unshaped or UnshapedTraffic(),
+            "up": stats.up.unshaped or UnshapedTraffic(),
+        }
 
 
 class _Side(Struct):
-    unshaped: Unshaped | None
+    unshaped: UnshapedTraffic | None
 
 
 class _Stats(Struct):

@@ -22,18 +22,18 @@ _FIRST_DESCRIPTOR = 10
 """The shell between us and the relay uses lower ones."""
 
 
-class Exposed(Struct, frozen=True):
+class ExposedPort(Struct, frozen=True):
     """A port of the caller's machine, and the port of the server behind the link."""
 
     here: int
     behind: int
 
 
-Doors = Sequence[tuple[Exposed, Sequence[socket.socket]]]
+Doors = Sequence[tuple[ExposedPort, Sequence[socket.socket]]]
 
 
 @contextlib.contextmanager
-def doors(wanted: Sequence[Exposed]) -> Iterator[Doors]:
+def doors(wanted: Sequence[ExposedPort]) -> Iterator[Doors]:
     """Listen on the caller's loopback, IPv4 and IPv6. Raises `InputError` if a port is taken."""
     with contextlib.ExitStack() as opened:
         yield [(each, [opened.enter_context(s) for s in _listening(each)]) for each in wanted]
@@ -53,7 +53,7 @@ def expose(way_out: Uplink, opened: Doors) -> Iterator[None]:
         yield
 
 
-def _listening(wanted: Exposed) -> Iterator[socket.socket]:
+def _listening(wanted: ExposedPort) -> Iterator[socket.socket]:
     families = [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")]
     for family, address in families[: 1 + has_ipv6()]:
         door = socket.socket(family)
