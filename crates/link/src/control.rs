@@ -34,7 +34,7 @@ pub struct Link {
 #[serde(tag = "cmd", rename_all = "snake_case", deny_unknown_fields)]
 enum Command {
     Configure(Box<Config>),
-    /// As `configure`, but packets, counters and random streams go on.
+    /// Does what `configure` does, but packets, counters and random streams go on.
     Change(Box<Config>),
     Passthrough {},
     Stats {},

@@ -77,7 +77,7 @@ pub struct Report {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Unshaped {
     pub packets: u64,
-    /// At layer 3, of `packets`.
+    /// Layer 3 bytes of `packets`.
     pub bytes: u64,
     /// Packets that the kernel refused to send.
     pub lost: u64,

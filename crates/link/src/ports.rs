@@ -61,7 +61,7 @@ fn read(ip: &[u8]) -> Kind {
 mod tests {
     use super::*;
 
-    /// From port 40000 to 443.
+    /// A packet from port 40000 to 443.
     fn v4(protocol: u8) -> Vec<u8> {
         let mut ip = vec![0x45, 0, 0, 28, 0, 0, 0x40, 0, 64, protocol, 0, 0];
         ip.extend([10, 64, 0, 1, 10, 64, 1, 1]);

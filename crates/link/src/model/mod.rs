@@ -87,7 +87,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Adds what was counted before the link changed; fates are told of the changed link alone.
+    /// Adds what was counted before the link changed; the fates are those of the changed link alone.
     fn add(&mut self, before: &Self) {
         self.loss_trials += before.loss_trials;
         self.duplicated += before.duplicated;

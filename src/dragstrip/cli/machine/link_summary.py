@@ -39,7 +39,7 @@ class DirectionSummary(Struct, frozen=True, kw_only=True):
     """What one direction carried. Bytes are layer 3."""
 
     asked: DirectionValues
-    """At the end, after all changes."""
+    """Values at the end, after all changes."""
     packets_in: int
     bytes_in: int
     packets_out: int
@@ -76,7 +76,7 @@ class LinkSummary(Struct, frozen=True, kw_only=True):
     network: str
     source: str
     exit_code: int
-    """Of the program; 128 + the signal that ended it."""
+    """Exit code of the program; 128 + the signal that ended it."""
     duration_s: float
     changes: int
     """How often ``--control`` changed the link."""

@@ -61,7 +61,7 @@ def answering(path: Path, answer: Callable[[bytes], bytes]) -> Iterator[None]:
 
 
 def _clear(path: Path) -> None:
-    """Removes a socket that nobody listens on any more."""
+    """Removes a socket without a listener."""
     with contextlib.suppress(FileNotFoundError):
         if not stat.S_ISSOCK(path.stat().st_mode):
             raise InputError(f"{path}: the file exists and is no socket; give another path")
