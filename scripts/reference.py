@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from dragstrip.cli.machine.doctor import CheckResult
+from dragstrip.cli.machine.link_summary import LinkSummary
 from dragstrip.cli.manual import CODES, page
 from dragstrip.cli.usage import every
 from dragstrip.model.effects import STAGES
@@ -35,6 +36,7 @@ OUTPUTS: Mapping[str, tuple[Any, str]] = {
     "compare": (Output, "`compare`"),
     "why": (Why, "`why`"),
     "doctor": (list[CheckResult], "`doctor`"),
+    "link": (LinkSummary, "`link`, in the last line"),
 }
 
 
