@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from dragstrip.cli.machine.doctor import CheckResult
+from dragstrip.cli.machine.link_summary import LinkSummary
 from dragstrip.cli.manual import CODES, page
 from dragstrip.cli.usage import every
 from dragstrip.league.result import LeagueResult
@@ -37,6 +38,7 @@ OUTPUTS: Mapping[str, tuple[Any, str]] = {
     "why": (Why, "`why`"),
     "league": (LeagueResult, "`league`"),
     "doctor": (list[CheckResult], "`doctor`"),
+    "link": (LinkSummary, "`link`, in the last line"),
 }
 
 

@@ -15,6 +15,7 @@ from test_link_forwarding import ORIGIN_IP, PLAIN, Bed, received, running_bed
 from dragstrip.model.aqm import EXAMPLES, Aqm, DualPi2
 from dragstrip.model.effects import COUNTS, EFFECTS, STAGES, Direction, Effect
 from dragstrip.model.network import Network
+from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.net.link import Link
 
 IP_TOS = socket.IP_TOS
@@ -128,6 +129,39 @@ def test_dualpi2_keeps_scalable_senders_apart_and_marks_them(bed: Bed) -> None:
     assert tos.count(CE) == report["marked"] == classic["marked"] + l4s["marked"]
     assert l4s["marked"] > 100
     assert l4s["wait_p99_ms"] < classic["wait_p99_ms"]
+
+
+@pytest.mark.parametrize("aqm", EXAMPLES, ids=lambda aqm: aqm.kind)
+def test_a_change_keeps_what_waits_under_every_kind_of_aqm(bed: Bed, aqm: Aqm) -> None:
+    link = Link(bed.link, {})
+    slow = Network(name="slow", down=Direction(rate_mbps=1, aqm=aqm), up=Direction())
+    fast = Network(name="fast", down=Direction(rate_mbps=100, aqm=DualPi2()), up=Direction())
+    link.configure(slow, seed=1)
+    client, origin = bed.udp()
+    with client, origin:
+        # 100 ms of packets: each kind still lets them wait.
+        for _ in range(12):
+            origin.send(bytes(1000))
+        link.change(slow, 1, outages={"down"})
+        link.change(fast, 1)
+        report = settled(bed, "down", sent=12)
+        assert [len(client.recv(2000)) for _ in range(12)] == [1000] * 12
+    assert report["packets_out"] == 12
+    classic, l4s = report["queues"]
+    assert l4s["packets"] == 0
+    # What was on the line had had its turn before DualPI2 came.
+    assert classic["packets"] in (12, 11)
+
+
+def test_a_change_keeps_the_order_of_stages(bed: Bed) -> None:
+    link = Link(bed.link, {})
+    plain = Direction(rate_mbps=1, delay_ms=1)
+    link.configure(Network(name="one", down=plain, up=plain), seed=1)
+    turned = Direction(rate_mbps=1, delay_ms=1, stages=("delay", "queue"))
+    with pytest.raises(TestbedError, match="keeps the order of its stages"):
+        link.change(Network(name="other", down=turned, up=plain), 1)
+    named = Direction(rate_mbps=1, delay_ms=1, stages=("queue", "delay"))
+    link.change(Network(name="same", down=named, up=plain), 1)
 
 
 @pytest.mark.parametrize("effect", EFFECTS, ids=lambda effect: "+".join(effect.example))

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use crate::model::Pipeline;
@@ -31,6 +31,10 @@ pub struct Config {
     pub down: Direction,
     #[serde(default)]
     pub accounting: Accounting,
+    /// Ports, from and to, whose packets the link shapes; it forwards all others at once. None is
+    /// every packet.
+    #[serde(default)]
+    pub ports: Vec<(u16, u16)>,
     /// File for the fate of every packet: docs/reference/processes.md.
     #[serde(default)]
     pub record: Option<PathBuf>,
@@ -40,11 +44,25 @@ impl Config {
     /// The configuration as the link reads it: checked, in the caller's units, and with the order
     /// of the stages filled in. An error names the field that makes no sense.
     pub fn understood(&self) -> Result<Self> {
+        for (from, to) in &self.ports {
+            ensure!(
+                from <= to,
+                "ports has {from} to {to}: give the lower one first"
+            );
+        }
         Ok(Self {
             up: self.up.understood("up", StageName::up())?,
             down: self.down.understood("down", StageName::down())?,
             ..self.clone()
         })
+    }
+
+    /// Every effect that has a place, in the order of each direction, up and down.
+    pub fn order(&self) -> [Vec<StageName>; 2] {
+        [
+            self.up.places(StageName::up()),
+            self.down.places(StageName::down()),
+        ]
     }
 
     /// Client to origin.

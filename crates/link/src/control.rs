@@ -4,15 +4,16 @@ use std::io::{BufRead, Write};
 use std::path::Path;
 use std::sync::mpsc::Receiver;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use serde::{Deserialize, Serialize};
 
 use crate::clock::both_ns;
-use crate::config::Config;
+use crate::config::{Config, StageName};
 use crate::drops::Drops;
 use crate::forward::{Epoch, Forwarder, Remote};
 use crate::meter::Report;
 use crate::model::Pipeline;
+use crate::ports::Ports;
 use crate::realtime::lock_memory;
 use crate::record::Record;
 use crate::socket::Interface;
@@ -27,12 +28,16 @@ pub struct Link {
     dropped: Option<Drops>,
     record: Option<Record>,
     since_us: u64,
+    /// The order of its effects; None if it is not configured.
+    order: Option<[Vec<StageName>; 2]>,
 }
 
 #[derive(Deserialize)]
 #[serde(tag = "cmd", rename_all = "snake_case", deny_unknown_fields)]
 enum Command {
     Configure(Box<Config>),
+    /// Does what `configure` does, but packets, counters and random streams go on.
+    Change(Box<Config>),
     Passthrough {},
     Stats {},
     Quit {},
@@ -84,8 +89,9 @@ impl Link {
             dropped: None,
             record: None,
             since_us: 0,
+            order: None,
         };
-        link.become_link(Pipeline::default(), Pipeline::default(), None)?;
+        link.pass_through()?;
         lock_memory();
         Ok(link)
     }
@@ -103,7 +109,7 @@ impl Link {
             let command = serde_json::from_str(&line)
                 .map_err(|error| anyhow!("this line is not a command of dragstrip-link: {error}"));
             if matches!(command, Ok(Command::Quit {})) {
-                self.become_link(Pipeline::default(), Pipeline::default(), None)?;
+                self.pass_through()?;
                 return write_line(&mut output, &good(Answer::Done {}));
             }
             match command.and_then(|command| self.answer(command)) {
@@ -111,7 +117,7 @@ impl Link {
                 Err(error) => write_line(&mut output, &bad(&error))?,
             }
         }
-        self.become_link(Pipeline::default(), Pipeline::default(), None)
+        self.pass_through()
     }
 
     fn answer(&mut self, command: Command) -> Result<Answer> {
@@ -119,13 +125,33 @@ impl Link {
             Command::Configure(config) => {
                 let config = config.understood()?;
                 let (up, down) = (config.up_pipeline(), config.down_pipeline());
-                self.become_link(up, down, config.record.as_deref())?;
+                let ports = Ports::new(config.ports.clone());
+                self.become_link(up, down, ports, config.record.as_deref())?;
+                self.order = Some(config.order());
+                Ok(Answer::Configured {
+                    config: Box::new(config),
+                })
+            }
+            Command::Change(config) => {
+                let config = config.understood()?;
+                ensure!(
+                    config.record.is_none(),
+                    "a link that changes keeps its record: leave `record` out"
+                );
+                let order = config.order();
+                ensure!(
+                    self.order.as_ref().is_none_or(|before| *before == order),
+                    "a link that changes keeps the order of its stages: give `stages` as it was \
+                     configured"
+                );
+                self.change(&config)?;
+                self.order = Some(order);
                 Ok(Answer::Configured {
                     config: Box::new(config),
                 })
             }
             Command::Passthrough {} => {
-                self.become_link(Pipeline::default(), Pipeline::default(), None)?;
+                self.pass_through()?;
                 Ok(Answer::Done {})
             }
             Command::Stats {} => {
@@ -159,9 +185,34 @@ impl Link {
         Drops::read(&self.client, &self.origin)?.since(self.dropped.as_ref()?)
     }
 
+    fn pass_through(&mut self) -> Result<()> {
+        let (up, down) = (Pipeline::default(), Pipeline::default());
+        self.order = None;
+        self.become_link(up, down, Ports::default(), None)
+    }
+
+    /// Changes both directions and keeps what is inside them.
+    fn change(&self, config: &Config) -> Result<()> {
+        let (up, down) = (config.up_pipeline(), config.down_pipeline());
+        let ports = Ports::new(config.ports.clone());
+        let up_ports = ports.clone();
+        let up = self.up.ask(move |forwarder| forwarder.change(up, up_ports));
+        let down = self
+            .down
+            .ask(move |forwarder| forwarder.change(down, ports));
+        reply(&up)?;
+        reply(&down)
+    }
+
     /// Changes both directions at one instant: packets that arrive after it meet the new link. The
     /// record of the previous link is complete when this returns.
-    fn become_link(&mut self, up: Pipeline, down: Pipeline, record: Option<&Path>) -> Result<()> {
+    fn become_link(
+        &mut self,
+        up: Pipeline,
+        down: Pipeline,
+        ports: Ports,
+        record: Option<&Path>,
+    ) -> Result<()> {
         let (since_ns, since_realtime_ns) = both_ns();
         let started = record.map(|path| Record::start(path, since_realtime_ns - since_ns));
         let (record, up_recorder, down_recorder) = match started.transpose()? {
@@ -172,12 +223,13 @@ impl Link {
             let epoch = Epoch::default();
             (epoch.clone(), epoch)
         };
-        let up = self
-            .up
-            .ask(move |forwarder| forwarder.configure(up, up_epoch, up_recorder, since_ns));
-        let down = self
-            .down
-            .ask(move |forwarder| forwarder.configure(down, down_epoch, down_recorder, since_ns));
+        let up_ports = ports.clone();
+        let up = self.up.ask(move |forwarder| {
+            forwarder.configure(up, up_ports, up_epoch, up_recorder, since_ns);
+        });
+        let down = self.down.ask(move |forwarder| {
+            forwarder.configure(down, ports, down_epoch, down_recorder, since_ns);
+        });
         reply(&up)?;
         reply(&down)?;
         self.dropped = Drops::read(&self.client, &self.origin);

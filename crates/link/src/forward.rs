@@ -17,11 +17,12 @@ use crate::early::EarlyData;
 use crate::far::FarEnd;
 use crate::frame::{ETHERNET_HEADER, ETHERTYPE, IP};
 use crate::header::{Header, mark};
-use crate::meter::{Meter, Report};
+use crate::meter::{Meter, Report, Unshaped};
 use crate::model::{Packet, Pipeline};
 use crate::mss;
 use crate::pace::{Pace, Wait};
 use crate::pool::Pool;
+use crate::ports::Ports;
 use crate::realtime::make_thread_realtime;
 use crate::record::Recorder;
 use crate::record::event::Fate;
@@ -36,6 +37,8 @@ const BATCH: usize = 32;
 /// Time after which a frame is tried again for which the kernel has no room; then it is given up.
 const RETRY_NS: u64 = 50_000;
 const PATIENCE_NS: u64 = 100_000_000;
+/// Batches that are taken in before the link changes: as much as its ring holds.
+const MOST_BATCHES_BEFORE: usize = 256;
 /// While packets are inside, arrivals need no waking if none can be due within twice this time;
 /// but the ring is looked after this often.
 const LOOK_NS: u64 = 2_000_000;
@@ -59,6 +62,8 @@ pub struct Forwarder {
     pool: Pool,
     pipeline: Pipeline,
     epoch: Epoch,
+    ports: Ports,
+    unshaped: Unshaped,
     meter: Meter,
     early: EarlyData,
     recorder: Option<Recorder>,
@@ -130,6 +135,8 @@ impl Remote {
             pool: Pool::default(),
             pipeline: Pipeline::default(),
             epoch: Epoch::default(),
+            ports: Ports::default(),
+            unshaped: Unshaped::default(),
             meter: Meter::default(),
             early: EarlyData::default(),
             recorder: None,
@@ -182,11 +189,14 @@ impl Forwarder {
     pub fn configure(
         &mut self,
         pipeline: Pipeline,
+        ports: Ports,
         epoch: Epoch,
         recorder: Option<Recorder>,
         since_ns: u64,
     ) {
         self.pipeline = pipeline;
+        self.ports = ports;
+        self.unshaped = Unshaped::default();
         self.epoch = epoch;
         self.meter = Meter::default();
         self.early = EarlyData::default();
@@ -200,12 +210,28 @@ impl Forwarder {
         self.ring_drops = 0;
     }
 
+    /// Becomes another link and keeps packets, counters and time 0: see [`Pipeline::change`].
+    pub fn change(&mut self, pipeline: Pipeline, ports: Ports) {
+        let now_ns = monotonic_ns();
+        // What came before meets the link as it was; the rest of a flood does not.
+        for _ in 0..MOST_BATCHES_BEFORE {
+            self.receive();
+        }
+        self.pipeline.change(now_ns, pipeline);
+        self.ports = ports;
+    }
+
     pub fn report(&mut self) -> Report {
         self.ring_drops += self.ring.drops();
         let (now_ns, realtime_ns) = both_ns();
         let counts = self.pipeline.counts();
-        self.meter
-            .report(self.ring_drops, counts, realtime_ns - now_ns)
+        let report = self
+            .meter
+            .report(self.ring_drops, counts, realtime_ns - now_ns);
+        Report {
+            unshaped: self.ports.some().then_some(self.unshaped),
+            ..report
+        }
     }
 
     fn run(&mut self) -> Result<()> {
@@ -253,6 +279,12 @@ impl Forwarder {
             let ethertype = &frame.bytes[ETHERTYPE..ETHERTYPE + 2];
             if ethertype != IPV4 && ethertype != IPV6 {
                 self.outlet.send([frame.bytes].into_iter());
+                return None;
+            }
+            if !self.ports.shape(&frame.bytes[ETHERTYPE + 2..]) {
+                let sent = self.outlet.send([frame.bytes].into_iter());
+                let bytes = (length - ETHERNET_HEADER) as u64;
+                self.unshaped.passed(bytes, matches!(sent, Sent::Some(1..)));
                 return None;
             }
             let bytes = (length - ETHERNET_HEADER) as u32;

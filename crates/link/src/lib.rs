@@ -27,6 +27,7 @@ mod frame;
 mod mss;
 mod pace;
 mod pool;
+mod ports;
 mod realtime;
 mod record;
 mod ring;

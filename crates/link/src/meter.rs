@@ -76,6 +76,29 @@ pub struct Report {
     pub far_ends: Vec<FarCount>,
     /// Traffic over time; None if nothing came.
     pub timeline: Option<Course>,
+    /// What passed beside the emulation; None if it shapes every packet.
+    pub unshaped: Option<Unshaped>,
+}
+
+/// Packets of ports that the link does not shape. They are in no other count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Unshaped {
+    pub packets: u64,
+    /// Layer 3 bytes of `packets`.
+    pub bytes: u64,
+    /// Packets that the kernel refused to send.
+    pub lost: u64,
+}
+
+impl Unshaped {
+    pub fn passed(&mut self, bytes: u64, sent: bool) {
+        if sent {
+            self.packets += 1;
+            self.bytes += bytes;
+        } else {
+            self.lost += 1;
+        }
+    }
 }
 
 /// One queue, as `dragstrip.model.visit.QueueReport`.
@@ -288,6 +311,7 @@ impl Meter {
             lateness_max_us: lateness_us(self.lateness_ns.max()),
             far_ends: self.far_ends.report(ahead_ns),
             timeline: self.timeline.report(ahead_ns),
+            unshaped: None,
         }
     }
 

@@ -48,7 +48,8 @@ COMMANDS = {
         "Compare two result folders; fail a build with --fail-if.", "results.compare"
     ),
     "export": CommandEntry(
-        "Write a result folder's tables, or one HAR per visit.", "results.export"
+        "Write a result folder's tables, or files per visit: HAR, Perfetto trace, qlog.",
+        "results.export",
     ),
     "page": CommandEntry("Record, import, synthesise and inspect pages.", "pages.page"),
     "network": CommandEntry("Show a network; draw its traces.", "machine.network"),

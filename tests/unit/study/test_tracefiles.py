@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from dragstrip.cli import app
-from dragstrip.cli.machine.link import changed
+from dragstrip.cli.machine.link_options import changed
 from dragstrip.model.errors import InputError
 from dragstrip.study.networks import read_network
 from dragstrip.study.presets import find_network
@@ -234,7 +234,7 @@ def test_a_network_plays_a_trace_instead_of_its_rates(tmp_path):
     made = traced(find_network("LTE"), str(tmp_path / "t.txt"))
     assert (made.down.rate_mbps, made.down.trace.mean_mbps) == (None, 4)
     assert (made.rtt_ms, made.down.queue_ms) == (74, 200)
-    slower = changed(made, None, "1mbit", None, None, None)
+    slower = changed(made, rate={"up": "1mbit"})
     assert (slower.up.rate_mbps, slower.up.trace, slower.down.trace.mean_mbps) == (1, None, 4)
 
 

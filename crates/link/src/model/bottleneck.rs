@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::effects::queue::FULL;
 use super::line::Line;
-use super::{Packet, Stage};
+use super::{Held, Packet, Resumed, Stage};
 
 /// Capacity of a queue. The packet that the line is carrying is not in the queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,11 +25,69 @@ pub struct Bottleneck {
     depth: Depth,
     /// Bytes that are added to a packet's layer 3 length.
     overhead: u32,
-    waiting: VecDeque<Packet>,
+    waiting: VecDeque<Served>,
     /// When each packet in the queue leaves it for the line, and its bytes. It is only kept for
     /// depths that need it.
     queued: VecDeque<(u64, u64)>,
     queued_bytes: u64,
+}
+
+/// A packet, and when it came to the queue and begins to cross the line.
+pub struct Served {
+    pub came_ns: u64,
+    pub start_ns: u64,
+    pub packet: Packet,
+}
+
+impl Served {
+    /// Carries a packet over the line: its `at_ns` is then when it is across.
+    pub fn by(line: &mut Line, came_ns: u64, mut packet: Packet) -> Self {
+        let start_ns = line.start_ns(packet.at_ns);
+        let crossed = packet.crossed();
+        let left = packet.line_bytes.saturating_sub(crossed);
+        packet.at_ns = line.carry(packet.at_ns, left);
+        if crossed == 0 {
+            packet.waited_ns = Some(start_ns - came_ns);
+        }
+        packet.line_ns += packet.at_ns - start_ns;
+        Self {
+            came_ns,
+            start_ns,
+            packet,
+        }
+    }
+
+    /// The packet as it leaves the line.
+    pub fn across(self) -> Packet {
+        Packet {
+            resumed: None,
+            ..self.packet
+        }
+    }
+
+    /// The packet as it is when the link changes: in the queue, or across in part.
+    pub fn interrupted(self, now_ns: u64) -> Packet {
+        let Self {
+            came_ns,
+            start_ns,
+            mut packet,
+        } = self;
+        let before = packet.crossed();
+        let whole_ns = packet.at_ns - start_ns;
+        let done_ns = now_ns.saturating_sub(start_ns).min(whole_ns);
+        let left = u128::from(packet.line_bytes.saturating_sub(before));
+        let crossed = left * u128::from(done_ns) / u128::from(whole_ns.max(1));
+        packet.line_ns -= whole_ns - done_ns;
+        if start_ns >= now_ns && before == 0 {
+            packet.waited_ns = Some(now_ns.saturating_sub(came_ns));
+        }
+        let on_line = start_ns <= now_ns || before > 0;
+        packet.resumed = Some(Resumed {
+            came_ns,
+            crossed: on_line.then_some(before + crossed as u32),
+        });
+        packet
+    }
 }
 
 impl Bottleneck {
@@ -71,9 +129,12 @@ impl Stage for Bottleneck {
     fn take(&mut self, mut packet: Packet) -> Option<Packet> {
         packet.line_bytes = packet.bytes + self.overhead;
         let bytes = u64::from(packet.line_bytes);
+        let came_ns = packet
+            .resumed
+            .map_or(packet.at_ns, |resumed| resumed.came_ns);
         let start_ns = self.line.start_ns(packet.at_ns);
         let wait_ns = start_ns - packet.at_ns;
-        if self.full(packet.at_ns, wait_ns, bytes) {
+        if self.full(packet.at_ns, wait_ns, bytes) && packet.resumed.is_none() {
             packet.dropped = Some(FULL);
             return Some(packet);
         }
@@ -81,18 +142,24 @@ impl Stage for Bottleneck {
             self.queued.push_back((start_ns, bytes));
             self.queued_bytes += bytes;
         }
-        packet.at_ns = self.line.carry(packet.at_ns, packet.line_bytes);
-        packet.waited_ns = Some(wait_ns);
-        packet.line_ns = packet.at_ns - start_ns;
-        self.waiting.push_back(packet);
+        let served = Served::by(&mut self.line, came_ns, packet);
+        self.waiting.push_back(served);
         None
     }
 
     fn next_ns(&self) -> Option<u64> {
-        self.waiting.front().map(|packet| packet.at_ns)
+        self.waiting.front().map(|served| served.packet.at_ns)
     }
 
     fn release(&mut self) -> Option<Packet> {
-        self.waiting.pop_front()
+        self.waiting.pop_front().map(Served::across)
+    }
+
+    fn hand_over(&mut self, now_ns: u64) -> Held {
+        let waiting = self.waiting.drain(..);
+        Held {
+            waiting: waiting.map(|served| served.interrupted(now_ns)).collect(),
+            going: Vec::new(),
+        }
     }
 }

@@ -8,6 +8,8 @@ use super::time::{NEVER_NS, NS};
 pub enum Line {
     Fluid(Fluid),
     Opportunities(Opportunities),
+    /// Carries nothing.
+    Stopped,
 }
 
 impl Line {
@@ -30,6 +32,7 @@ impl Line {
         match self {
             Self::Fluid(fluid) => fluid.begin(epoch_ns),
             Self::Opportunities(opportunities) => opportunities.begin(epoch_ns),
+            Self::Stopped => (),
         }
     }
 
@@ -38,6 +41,7 @@ impl Line {
         match self {
             Self::Fluid(fluid) => fluid.free_ns.max(at_ns),
             Self::Opportunities(opportunities) => opportunities.start_ns(at_ns),
+            Self::Stopped => NEVER_NS,
         }
     }
 
@@ -47,6 +51,7 @@ impl Line {
         match self {
             Self::Fluid(fluid) => fluid.carry(at_ns, bytes),
             Self::Opportunities(opportunities) => opportunities.carry(at_ns, bytes),
+            Self::Stopped => NEVER_NS,
         }
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use super::aqm::Discipline;
-use super::bottleneck::Depth;
+use super::bottleneck::{Depth, Served};
 use super::line::Line;
-use super::{Counts, Packet, Stage};
+use super::{Counts, Held, Packet, Resumed, Stage};
 
 /// Serialises the packets that a [`Discipline`] picks, each when the line becomes free.
 ///
@@ -20,8 +20,10 @@ pub struct Managed {
     /// When the line is free for the next packet, if one waits.
     pick_ns: Option<u64>,
     /// Packets that cross the line or were dropped.
-    leaving: VecDeque<Packet>,
+    leaving: VecDeque<Served>,
     last_ns: u64,
+    /// Nothing crosses earlier: the link changed then.
+    since_ns: u64,
 }
 
 impl Managed {
@@ -37,6 +39,7 @@ impl Managed {
             pick_ns: None,
             leaving: VecDeque::new(),
             last_ns: 0,
+            since_ns: 0,
         }
     }
 
@@ -49,30 +52,63 @@ impl Managed {
     }
 
     fn pick(&mut self, now_ns: u64) {
-        let before = self.leaving.len();
-        let picked = self.discipline.take(now_ns, &mut self.leaving);
-        self.forget(before);
-        if let Some(mut packet) = picked {
+        let mut gone = VecDeque::new();
+        let picked = self.discipline.take(now_ns, &mut gone);
+        self.drop_all(gone);
+        if let Some(packet) = picked {
             self.packets -= 1;
             self.bytes -= u64::from(packet.line_bytes);
-            let start_ns = self.line.start_ns(packet.at_ns);
-            packet.waited_ns = Some(start_ns - packet.at_ns);
-            packet.at_ns = self.line.carry(packet.at_ns, packet.line_bytes);
-            packet.line_ns = packet.at_ns - start_ns;
-            self.last_ns = packet.at_ns;
-            self.leaving.push_back(packet);
+            self.cross(packet.at_ns, packet);
         }
         let waits = self.packets > 0;
         self.pick_ns = waits.then(|| self.line.start_ns(self.last_ns));
     }
 
-    /// Removes packets that were dropped since `leaving` had the length `before` from the queue's
-    /// size.
-    fn forget(&mut self, before: usize) {
-        for packet in self.leaving.iter().skip(before) {
+    /// Puts a packet that came to the queue at `came_ns` onto the line.
+    fn cross(&mut self, came_ns: u64, mut packet: Packet) {
+        packet.at_ns = packet.at_ns.max(self.since_ns);
+        let served = Served::by(&mut self.line, came_ns, packet);
+        self.last_ns = served.packet.at_ns;
+        self.leaving.push_back(served);
+    }
+
+    /// Packets that the discipline dropped leave the queue.
+    fn drop_all(&mut self, gone: VecDeque<Packet>) {
+        for packet in gone {
             self.packets -= 1;
             self.bytes -= u64::from(packet.line_bytes);
+            self.leaving.push_back(Served {
+                came_ns: packet.at_ns,
+                start_ns: packet.at_ns,
+                packet,
+            });
         }
+    }
+
+    fn put(&mut self, packet: Packet) -> Option<Packet> {
+        let bytes = u64::from(packet.line_bytes);
+        let full = self.packets > 0 && self.full(bytes);
+        let mut gone = VecDeque::new();
+        let refused = self.discipline.put(packet, full, &mut gone);
+        if refused.is_none() {
+            self.packets += 1;
+            self.bytes += bytes;
+        }
+        self.drop_all(gone);
+        refused
+    }
+
+    /// Takes what waited for the line or crossed it when the link changed.
+    fn resume(&mut self, mut packet: Packet, resumed: Resumed) {
+        self.since_ns = packet.at_ns;
+        if resumed.crossed.is_some() {
+            self.cross(resumed.came_ns, packet);
+            return;
+        }
+        packet.at_ns = resumed.came_ns;
+        self.packets += 1;
+        self.bytes += u64::from(packet.line_bytes);
+        self.discipline.resume(packet, self.since_ns);
     }
 }
 
@@ -84,37 +120,66 @@ impl Stage for Managed {
 
     fn take(&mut self, mut packet: Packet) -> Option<Packet> {
         packet.line_bytes = packet.bytes + self.overhead;
-        let bytes = u64::from(packet.line_bytes);
-        let (at_ns, full) = (packet.at_ns, self.packets > 0 && self.full(bytes));
-        let before = self.leaving.len();
-        let refused = self.discipline.put(packet, full, &mut self.leaving);
-        if refused.is_some() {
-            return refused;
-        }
-        self.packets += 1;
-        self.bytes += bytes;
-        self.forget(before);
+        let at_ns = packet.at_ns;
+        let refused = match packet.resumed {
+            Some(resumed) => {
+                self.resume(packet, resumed);
+                None
+            }
+            None => self.put(packet),
+        };
         if self.pick_ns.is_none() && self.packets > 0 {
             self.pick_ns = Some(self.line.start_ns(at_ns.max(self.last_ns)));
         }
-        None
+        refused
     }
 
     fn next_ns(&self) -> Option<u64> {
-        let leaving = self.leaving.front().map(|packet| packet.at_ns);
+        let leaving = self.leaving.front().map(|served| served.packet.at_ns);
         [leaving, self.pick_ns].into_iter().flatten().min()
     }
 
     fn release(&mut self) -> Option<Packet> {
         match (self.leaving.front(), self.pick_ns) {
-            (Some(packet), pick_ns) if pick_ns.is_none_or(|pick_ns| packet.at_ns <= pick_ns) => {
-                self.leaving.pop_front()
+            (Some(served), pick_ns)
+                if pick_ns.is_none_or(|pick_ns| served.packet.at_ns <= pick_ns) =>
+            {
+                self.leaving.pop_front().map(Served::across)
             }
             (_, pick_ns) => {
                 self.pick(pick_ns?);
                 None
             }
         }
+    }
+
+    fn hand_over(&mut self, now_ns: u64) -> Held {
+        let mut held = Held::default();
+        for served in self.leaving.drain(..) {
+            if served.packet.dropped.is_some() || served.packet.at_ns <= now_ns {
+                held.going.push(served.across());
+            } else {
+                // It had its turn, even if the line has carried nothing of it yet.
+                let mut packet = served.interrupted(now_ns);
+                let crossed = packet.crossed();
+                packet.resumed = packet.resumed.map(|resumed| Resumed {
+                    crossed: Some(crossed),
+                    ..resumed
+                });
+                held.waiting.push(packet);
+            }
+        }
+        let mut queued = self.discipline.drain();
+        queued.sort_by_key(|packet| (packet.at_ns, packet.index, packet.copy));
+        held.waiting.extend(queued.into_iter().map(|packet| Packet {
+            resumed: Some(Resumed {
+                came_ns: packet.at_ns,
+                crossed: None,
+            }),
+            waited_ns: Some(now_ns.saturating_sub(packet.at_ns)),
+            ..packet
+        }));
+        held
     }
 
     fn count(&self, counts: &mut Counts) {

@@ -14,6 +14,7 @@ mod gilbert;
 mod line;
 mod managed;
 mod opportunities;
+mod rest;
 mod spread;
 mod time;
 mod wander;
@@ -25,6 +26,7 @@ use std::net::IpAddr;
 use serde::Serialize;
 
 use crate::header::Header;
+use rest::Rest;
 
 pub use bottleneck::{Bottleneck, Depth};
 pub use fates::Fates;
@@ -90,6 +92,60 @@ pub struct QueueCount {
     pub max_ns: u64,
 }
 
+impl QueueCount {
+    /// Adds what the queue counted before the link changed. The percentiles are those of the changed
+    /// link alone, once a packet has passed it; the maximum is that of both.
+    fn add(&mut self, before: &Self) {
+        if self.packets == 0 {
+            (self.p50_ns, self.p99_ns) = (before.p50_ns, before.p99_ns);
+        }
+        self.packets += before.packets;
+        self.bytes += before.bytes;
+        self.marked += before.marked;
+        self.dropped += before.dropped;
+        self.max_ns = self.max_ns.max(before.max_ns);
+    }
+}
+
+impl Counts {
+    /// Adds what was counted before the link changed. The fates are those of the changed link alone.
+    fn add(&mut self, before: &Self) {
+        self.loss_trials += before.loss_trials;
+        self.duplicated += before.duplicated;
+        for (event, count) in &before.events {
+            *self.events.entry(event).or_default() += count;
+        }
+        for queue in &before.queues {
+            match (self.queues.iter_mut()).find(|now| now.queue == queue.queue) {
+                Some(now) => now.add(queue),
+                None => self.queues.push(*queue),
+            }
+        }
+        for host in &before.host_loss {
+            match (self.host_loss.iter_mut()).find(|now| now.address == host.address) {
+                Some(now) => {
+                    now.trials += host.trials;
+                    now.lost += host.lost;
+                }
+                None => self.host_loss.push(host.clone()),
+            }
+        }
+        let sum = |now: Option<u64>, then: Option<u64>| match (now, then) {
+            (Some(now), Some(then)) => Some(now + then),
+            (now, then) => now.or(then),
+        };
+        self.bursts = match (self.bursts.take(), &before.bursts) {
+            (Some(now), Some(then)) => Some(Bursts {
+                trials: now.trials + then.trials,
+                lost: now.lost + then.lost,
+                bad_ns: sum(now.bad_ns, then.bad_ns),
+                watched_ns: sum(now.watched_ns, then.watched_ns),
+            }),
+            (now, then) => now.or_else(|| then.clone()),
+        };
+    }
+}
+
 /// Counts of the bad state of loss in bursts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bursts {
@@ -129,6 +185,8 @@ pub struct Packet {
     pub waited_ns: Option<u64>,
     /// How long the bottleneck took to carry it.
     pub line_ns: u64,
+    /// Was in the queue when the link changed.
+    pub resumed: Option<Resumed>,
     pub dropped: Option<DropCause>,
     /// The link marks it Congestion Experienced when it sends it.
     pub marked: bool,
@@ -156,6 +214,7 @@ impl Packet {
             line_bytes: bytes,
             waited_ns: None,
             line_ns: 0,
+            resumed: None,
             dropped: None,
             marked: false,
             twin: false,
@@ -166,6 +225,33 @@ impl Packet {
             far: None,
         }
     }
+}
+
+impl Packet {
+    /// What of its `line_bytes` has crossed the line.
+    fn crossed(&self) -> u32 {
+        self.resumed
+            .and_then(|resumed| resumed.crossed)
+            .unwrap_or(0)
+    }
+}
+
+/// How far a packet had come in its queue when the link changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resumed {
+    /// When it had come to the queue.
+    pub came_ns: u64,
+    /// What of its `line_bytes` had crossed the line; None if it still waited for its turn.
+    pub crossed: Option<u32>,
+}
+
+/// What a stage holds when the link changes.
+#[derive(Default)]
+pub struct Held {
+    /// Waits for the line, in order, and is [`Resumed`]: the stage in the same place takes it.
+    pub waiting: Vec<Packet>,
+    /// Is on its way, and leaves at its `at_ns` whatever the link becomes.
+    pub going: Vec<Packet>,
 }
 
 /// One effect of the link: takes a packet, says when the next one leaves, and releases it.
@@ -194,6 +280,14 @@ pub trait Stage: Send {
         0
     }
 
+    /// Gives up its packets, because the link changes at `now_ns`.
+    fn hand_over(&mut self, _now_ns: u64) -> Held {
+        Held {
+            waiting: Vec::new(),
+            going: std::iter::from_fn(|| self.release()).collect(),
+        }
+    }
+
     /// Adds what this stage counted.
     fn count(&self, _counts: &mut Counts) {}
 }
@@ -201,27 +295,75 @@ pub trait Stage: Send {
 /// The stages of one direction, in order. Without stages every packet passes at once.
 #[derive(Default)]
 pub struct Pipeline {
-    stages: Vec<Box<dyn Stage>>,
-    begun: bool,
+    /// Each with its place, by which a changed link finds what takes its packets.
+    stages: Vec<(usize, Box<dyn Stage>)>,
+    epoch_ns: Option<u64>,
     /// Packets that left the link before the last arrival and were not returned yet.
     left: VecDeque<Packet>,
+    /// What stages counted before the link changed.
+    before: Counts,
 }
 
 impl Pipeline {
     pub fn new(stages: Vec<Box<dyn Stage>>) -> Self {
+        Self::placed(stages.into_iter().map(Some))
+    }
+
+    /// A stage of every effect in order, or None for one that is not asked for: so each keeps its
+    /// place, whichever others there are.
+    pub fn placed(stages: impl Iterator<Item = Option<Box<dyn Stage>>>) -> Self {
+        let placed = stages.enumerate();
         Self {
-            stages,
-            begun: false,
-            left: VecDeque::new(),
+            stages: placed
+                .filter_map(|(at, stage)| Some((at, stage?)))
+                .collect(),
+            ..Self::default()
         }
     }
 
     /// Sets time 0 of effects that follow a clock, once. By default it is the first packet's
     /// arrival.
     pub fn begin(&mut self, epoch_ns: u64) {
-        if !self.begun {
-            self.begun = true;
-            (self.stages.iter_mut()).for_each(|stage| stage.begin(epoch_ns));
+        if self.epoch_ns.is_none() {
+            self.epoch_ns = Some(epoch_ns);
+            (self.stages.iter_mut()).for_each(|(_, stage)| stage.begin(epoch_ns));
+        }
+    }
+
+    /// Becomes `next`, whose effects have the same places, at `now_ns` without losing a packet. What
+    /// waits for the line waits for the new one, and what has crossed of it has crossed. What is on
+    /// its way leaves when it would have, and nothing that comes later overtakes it.
+    pub fn change(&mut self, now_ns: u64, mut next: Self) {
+        while let Some(left) = self.step(now_ns) {
+            self.left.push_back(left);
+        }
+        if let Some(epoch_ns) = self.epoch_ns {
+            next.begin(epoch_ns);
+        }
+        next.before = self.counts();
+        next.left.append(&mut self.left);
+        let mut waiting = Vec::new();
+        for (place, stage) in &mut self.stages {
+            let held = stage.hand_over(now_ns);
+            next.go_on(*place, held.going);
+            waiting.extend(held.waiting.into_iter().map(|packet| (*place, packet)));
+        }
+        for (place, mut packet) in waiting {
+            let came_ns = packet.resumed.map_or(now_ns, |resumed| resumed.came_ns);
+            packet.at_ns = now_ns.max(came_ns);
+            let first = next.stages.partition_point(|&(at, _)| at < place);
+            let passed = next.enter(first, packet);
+            next.left.extend(passed);
+        }
+        *self = next;
+    }
+
+    /// Packets go on from behind the stage in that place.
+    fn go_on(&mut self, place: usize, going: Vec<Packet>) {
+        if !going.is_empty() {
+            let behind = self.stages.partition_point(|&(at, _)| at <= place);
+            let rest = Box::new(Rest::new(going));
+            self.stages.insert(behind, (place, rest));
         }
     }
 
@@ -259,7 +401,7 @@ impl Pipeline {
         }
         let mut behind_ns = 0;
         let mut next_ns: Option<u64> = None;
-        for stage in self.stages.iter().rev() {
+        for (_, stage) in self.stages.iter().rev() {
             let here = stage.next_ns().map(|due_ns| due_ns + behind_ns);
             next_ns = [next_ns, here].into_iter().flatten().min();
             behind_ns += stage.least_ns();
@@ -269,14 +411,15 @@ impl Pipeline {
 
     /// The least time any packet spends in the link.
     pub fn least_ns(&self) -> u64 {
-        self.stages.iter().map(|stage| stage.least_ns()).sum()
+        self.stages.iter().map(|(_, stage)| stage.least_ns()).sum()
     }
 
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
-        for stage in &self.stages {
+        for (_, stage) in &self.stages {
             stage.count(&mut counts);
         }
+        counts.add(&self.before);
         counts
     }
 
@@ -287,7 +430,7 @@ impl Pipeline {
             if due_ns > now_ns {
                 return None;
             }
-            let Some(packet) = self.stages[stage].release() else {
+            let Some(packet) = self.stages[stage].1.release() else {
                 continue;
             };
             let left = match packet.dropped {
@@ -302,12 +445,13 @@ impl Pipeline {
 
     fn next_stage(&self) -> Option<(usize, u64)> {
         let stages = self.stages.iter().enumerate();
-        let waiting = stages.filter_map(|(at, stage)| stage.next_ns().map(|due_ns| (at, due_ns)));
+        let waiting =
+            stages.filter_map(|(at, (_, stage))| stage.next_ns().map(|due_ns| (at, due_ns)));
         waiting.min_by_key(|&(at, due_ns)| (due_ns, Reverse(at)))
     }
 
     fn enter(&mut self, first: usize, mut packet: Packet) -> Option<Packet> {
-        for stage in &mut self.stages[first..] {
+        for (_, stage) in &mut self.stages[first..] {
             packet = stage.take(packet)?;
             if packet.dropped.is_some() {
                 break;

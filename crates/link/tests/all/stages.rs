@@ -85,7 +85,7 @@ fn trace() -> impl Strategy<Value = Trace> {
     prop_oneof![opportunities, steps]
 }
 
-fn aqm() -> impl Strategy<Value = Aqm> {
+pub fn aqm() -> impl Strategy<Value = Aqm> {
     prop_oneof![
         codel().prop_map(Aqm::Codel),
         codel().prop_map(|asked| Aqm::FqCodel(fq_codel::Asked(asked))),

@@ -5,26 +5,47 @@ import os
 import shutil
 import sys
 import tempfile
+import time
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
+import msgspec
 import typer
-from msgspec import structs
 
-from dragstrip.model.effects import drops_in_words, others_in_words
+from dragstrip.cli.machine.link_control import Steering
+from dragstrip.cli.machine.link_options import (
+    both,
+    changed,
+    each,
+    find_profile,
+    parse_exposed,
+    parse_ports,
+    profiles,
+)
+from dragstrip.cli.machine.link_summary import LinkSummary, summarise, summary
+from dragstrip.cli.options import beginning, network_names
 from dragstrip.model.errors import InputError
 from dragstrip.model.network import Network
-from dragstrip.model.units import parse_duration_ms, parse_rate_mbps, parse_share
-from dragstrip.model.visit import DirectionReport, LinkReport
+from dragstrip.model.visit import LinkReport
 from dragstrip.study.presets import find_network
 from dragstrip.study.tracefiles.network import traced
-from dragstrip.testbed.net.link import emulated_link
+from dragstrip.testbed.net.link import PortRange, emulated_link
 from dragstrip.testbed.net.namespaces import namespaces
 from dragstrip.testbed.uplink.command import run_inside, watch_signals
+from dragstrip.testbed.uplink.expose import ExposedPort, doors, expose
+from dragstrip.testbed.uplink.lines import answering
 from dragstrip.testbed.uplink.pasta import pasta_uplink
 from dragstrip.testbed.uplink.uplink import plug_client
 from dragstrip.testbed.uplink.veth import veth_uplink
+
+CONTROL = "DRAGSTRIP_CONTROL"
+"""Tells the program behind the link where it can change it."""
+
+
+def _profile_names(incomplete: str) -> list[str]:
+    return beginning((n.name for n in profiles()), incomplete)
 
 
 class UplinkKind(StrEnum):
@@ -52,11 +73,22 @@ def link(
         typer.Option(help="Droptail queue as time, like 200ms, or 'unbounded' (default)."),
     ] = None,
     network: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="Start from this network (`dragstrip list networks`); other options override it."
+            help="Start from this network (`dragstrip list networks`); other options override it "
+            "(default: bare, no emulation).",
+            autocompletion=network_names,
         ),
-    ] = "bare",
+    ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            help="Start from another tool's preset, by name (devtools-slow-3g, lighthouse-slow-4g, "
+            "wpt-cable) or as the tool writes it ('Slow 3G'); other options override it "
+            "(default: none).",
+            autocompletion=_profile_names,
+        ),
+    ] = None,
     trace: Annotated[
         str | None,
         typer.Option(
@@ -65,6 +97,36 @@ def link(
             metavar="FILE",
         ),
     ] = None,
+    ports: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Shape only packets from or to these ports, like 443,8000-8100 (default: all). "
+            "Repeat it for several.",
+            metavar="PORTS",
+        ),
+    ] = None,
+    exposed: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--expose",
+            help="Lead this TCP port of your machine's loopback to the server that the program "
+            "starts on it, through the link; 18080:8080 if the ports differ (default: none). "
+            "Repeat it for several.",
+            metavar="PORT",
+        ),
+    ] = None,
+    control: Annotated[
+        Path | None,
+        typer.Option(
+            help="Make this Unix socket; JSON lines sent there change rate, delay, loss, queue or "
+            "outage while the program runs (docs/howto/link.md; default: none).",
+            metavar="SOCKET",
+        ),
+    ] = None,
+    json: Annotated[
+        bool,
+        typer.Option("--json", help="Print what the link did as JSON, in the last line of stdout."),
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of random loss.")] = 0,
     uplink: Annotated[
         UplinkKind | None,
@@ -72,57 +134,43 @@ def link(
     ] = None,
 ) -> None:
     """Run a program behind the emulated link."""
-    start = find_network(network)
-    asked = changed(traced(start, trace) if trace else start, down, up, delay, loss, queue)
+    if network and profile:
+        raise InputError("--network and --profile cannot be combined: give one")
+    start = find_profile(profile) if profile else find_network(network or "bare")
+    asked = changed(
+        traced(start, trace) if trace else start,
+        rate=each(down, up),
+        delay=both(delay),
+        loss=both(loss),
+        queue=both(queue),
+    )
     if not shutil.which(command[0]):
         raise InputError(f"{command[0]!r}: no such program")
-    code, report = _run(asked, seed, uplink, command)
+    shaped, wanted = parse_ports(ports or ()), parse_exposed(exposed or ())
+    report, told = _run(asked, seed, uplink, command, shaped, wanted, control)
     sys.stderr.write(summary(report))
-    sys.exit(code)
-
-
-def changed(
-    network: Network,
-    down: str | None,
-    up: str | None,
-    delay: str | None,
-    loss: str | None,
-    queue: str | None,
-) -> Network:
-    """The network with the given options applied. Raises `UnitError`."""
-    both: dict[str, Any] = {}
-    if delay is not None:
-        both["delay_ms"] = parse_duration_ms(delay)
-    if loss is not None:
-        both["loss"] = parse_share(loss)
-    if queue is not None:
-        both["queue_ms"] = None if queue == "unbounded" else parse_duration_ms(queue)
-    rates: dict[str, dict[str, Any]] = {
-        "down": {} if down is None else {"rate_mbps": parse_rate_mbps(down), "trace": None},
-        "up": {} if up is None else {"rate_mbps": parse_rate_mbps(up), "trace": None},
-    }
-    if not (both or rates["down"] or rates["up"]):
-        return network
-    try:
-        return structs.replace(
-            network,
-            name="link" if network.name == "bare" else f"{network.name}, changed",
-            source="given on the command line",
-            down=structs.replace(network.down, **both, **rates["down"]),
-            up=structs.replace(network.up, **both, **rates["up"]),
-        )
-    except ValueError as error:
-        raise InputError(str(error)) from None
+    if json:
+        # The program may not have ended its last line.
+        sys.stdout.write(f"\n{msgspec.json.encode(told).decode()}\n")
+        sys.stdout.flush()
+    sys.exit(told.exit_code)
 
 
 def _run(
-    network: Network, seed: int, way: UplinkKind | None, command: list[str]
-) -> tuple[int, LinkReport]:
+    network: Network,
+    seed: int,
+    way: UplinkKind | None,
+    command: list[str],
+    ports: list[PortRange],
+    exposed: Sequence[ExposedPort],
+    socket: Path | None,
+) -> tuple[LinkReport, LinkSummary]:
     choice = way or (UplinkKind.pasta if os.geteuid() else UplinkKind.veth)
     if choice is UplinkKind.veth and os.geteuid():
         raise InputError("--uplink veth needs root; leave it out")
     uplink = veth_uplink if choice is UplinkKind.veth else pasta_uplink
     with contextlib.ExitStack() as resources:
+        opened = resources.enter_context(doors(exposed))
         spaces = resources.enter_context(namespaces())
         way_out = resources.enter_context(uplink(spaces))
         plug_client(spaces, way_out.subnet)
@@ -130,37 +178,31 @@ def _run(
         errors = resources.enter_context(tempfile.TemporaryFile())
         said = Path(f"/proc/self/fd/{errors.fileno()}")
         emulated = resources.enter_context(emulated_link(spaces, said))
-        emulated.configure(network, seed)
+        # Before signals are watched: what starts later inherits that they are blocked.
+        resources.enter_context(expose(way_out, opened))
+        emulated.configure(network, seed, ports=ports)
         sys.stderr.write(
             f"dragstrip: {network.name}: {network.describe()}; {network.source}; leads "
             f"{way_out.beyond}{'' if emulated.realtime else '; normal priority'}\n"
         )
+        steered = Steering(emulated, network, seed, ports)
         watch_signals()
-        with way_out.resolver():
+        began_s = time.monotonic()
+        with contextlib.ExitStack() as running:
+            running.enter_context(way_out.resolver())
+            if socket:
+                place = socket.absolute()
+                running.enter_context(answering(place, steered.answer))
+                os.environ[CONTROL] = str(place)
             code = run_inside(spaces, way_out.subnet, command)
-        return code, emulated.report()
-
-
-def summary(report: LinkReport) -> str:
-    """A line per direction."""
-    return "".join(
-        f"dragstrip: {side:4} {_facts(direction)}\n"
-        for side, direction in (("down", report.down), ("up", report.up))
-    )
-
-
-def _facts(got: DirectionReport) -> str:
-    rate = "line never busy" if not got.realised_mbps else f"{got.realised_mbps:.3f} Mbit/s busy"
-    late = (got.lateness_p50_us, got.lateness_p99_us, got.lateness_max_us)
-    times = "/".join("-" if us is None else f"{us:.0f}" for us in late)
-    dropped = drops_in_words(got.drops)
-    if got.dropped_loss:
-        dropped += f" (random loss {got.realised_loss:.2%})"
-    if others := others_in_words(got):
-        dropped += f"; {others}"
-    if outside := (got.lost_before or 0) + (got.lost_behind or 0):
-        dropped += f"; the kernel dropped {outside} more around the link"
-    return (
-        f"{got.packets_in} packets, {got.bytes_in} bytes in; {dropped}; {rate}; "
-        f"lateness p50/p99/max {times} us"
-    )
+        report = emulated.report()
+        told = summarise(
+            steered.network,
+            report,
+            emulated.unshaped(),
+            exit_code=code,
+            duration_s=round(time.monotonic() - began_s, 3),
+            changes=steered.changes,
+            realtime=emulated.realtime,
+        )
+        return report, told

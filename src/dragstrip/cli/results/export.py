@@ -12,6 +12,20 @@ class ExportFormat(StrEnum):
     csv = "csv"
     parquet = "parquet"
     har = "har"
+    perfetto = "perfetto"
+    qlog = "qlog"
+
+
+class QlogVersionName(StrEnum):
+    draft = "draft"
+    older = "0.3"
+
+
+_FILES = {
+    ExportFormat.har: "HARs",
+    ExportFormat.perfetto: "traces for ui.perfetto.dev",
+    ExportFormat.qlog: "qlog files",
+}
 
 
 def export(
@@ -20,15 +34,22 @@ def export(
     out: Annotated[
         Path | None, typer.Option(help="Folder to write (default: DIR/export/FORMAT).")
     ] = None,
+    qlog_version: Annotated[
+        QlogVersionName,
+        typer.Option(
+            help="Of --format qlog: the IETF's draft, a text sequence per connection, or 0.3, a "
+            "file per visit, which qvis reads."
+        ),
+    ] = QlogVersionName.draft,
 ) -> None:
-    """Write a result folder's tables, or one HAR per visit."""
+    """Write a result folder's tables, or files per visit: HAR, Perfetto trace, qlog."""
     from dragstrip.results.capsule import Capsule
     from dragstrip.results.tables.export import export as write
 
     target = out or folder / "export" / to.value
-    written = write(Capsule.open(folder), target, to.value)
+    written = write(Capsule.open(folder), target, to.value, qlog_version.value)
     console = Console(stderr=True)
-    if to is ExportFormat.har:
-        console.print(f"{len(written)} HARs in {target}", highlight=False)
+    if to in _FILES:
+        console.print(f"{len(written)} {_FILES[to]} in {target}", highlight=False)
     else:
         console.print("\n".join(str(path) for path in written), highlight=False)

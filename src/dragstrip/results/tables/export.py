@@ -1,5 +1,5 @@
 """Exports a capsule for other tools: tables as CSV or Parquet with a description of every column,
-or HARs."""
+or a file per visit: HAR, qlog, a trace for Perfetto."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,21 +11,29 @@ from dragstrip.results.capsule import Capsule
 from dragstrip.results.tables.build import frames
 from dragstrip.results.tables.columns import describe
 from dragstrip.results.tables.export_har import write_hars
+from dragstrip.results.tables.export_perfetto import write_traces
+from dragstrip.results.tables.export_qlog import QlogVersion, write_qlogs
 from dragstrip.results.tables.stack_rows import stack_table
 
-Format = Literal["csv", "parquet", "har"]
+Format = Literal["csv", "parquet", "har", "perfetto", "qlog"]
 
 
-def export(capsule: Capsule, folder: Path, to: Format) -> list[Path]:
-    """Write a capsule's visits into `folder`; returns the files, for HARs oldest visit first.
+def export(capsule: Capsule, folder: Path, to: Format, qlog: QlogVersion = "draft") -> list[Path]:
+    """Write a capsule's visits into `folder`; returns the files, oldest visit first if there is one
+    per visit. `qlog` is the version of that format.
 
     CSV and Parquet contain the tables of `dragstrip.results.tables.build`; ``stacks``, with each
     stack's properties and its differences from the first; and ``columns.csv``, which describes
     every column. Files of the same name are replaced.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    if to == "har":
-        return write_hars(capsule, folder)
+    match to:
+        case "har":
+            return write_hars(capsule, folder)
+        case "perfetto":
+            return write_traces(capsule, folder)
+        case "qlog":
+            return write_qlogs(capsule, folder, qlog)
     study = capsule.manifest.study
     tables = frames(capsule.visits(), study) | {"stacks": stack_table(study)}
     written = [

@@ -2,14 +2,15 @@
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
-from dragstrip.model.effects import Direction
+from dragstrip.model.effects import STAGES, Direction, Side
 from dragstrip.model.network import Network
 from dragstrip.model.visit import LinkReport
 from dragstrip.testbed.errors import TestbedError
@@ -22,6 +23,19 @@ EXACT_TIMERS = "DRAGSTRIP_EXACT_TIMERS"
 time."""
 
 
+PortRange = tuple[int, int]
+"""Ports from the first to the last."""
+
+
+class UnshapedTraffic(Struct, frozen=True):
+    """Packets of one direction that passed beside the emulation. Bytes are layer 3."""
+
+    packets: int = 0
+    bytes: int = 0
+    lost: int = 0
+    """Packets that the kernel refused to send."""
+
+
 class Link:
     """The running link, which `emulated_link` starts."""
 
@@ -31,20 +45,53 @@ class Link:
         """Addresses of the hosts that a network may name."""
         self.realtime: bool = bool(process.greeting.get("realtime", False))
 
-    def configure(self, network: Network, seed: int, record: Path | None = None) -> None:
+    def configure(
+        self,
+        network: Network,
+        seed: int,
+        record: Path | None = None,
+        ports: Sequence[PortRange] = (),
+    ) -> None:
         """Emulate `network` with random numbers from `seed`. Packets and counters are reset.
 
-        The fate of every packet is written to `record` (``.csv`` or ``.pcapng``), which is complete
+        Only packets from or to `ports` are shaped, or all of them if there are none. The fate of
+        every shaped packet is written to `record` (``.csv`` or ``.pcapng``), which is complete
         after the next `configure` or `passthrough`. Raises `TestbedError`.
         """
+        self._ask("configure", network, seed, ports, record=None if record is None else str(record))
+
+    def change(
+        self,
+        network: Network,
+        seed: int,
+        ports: Sequence[PortRange] = (),
+        outages: Set[Side] = frozenset(),
+    ) -> None:
+        """Become `network` and keep packets and counters. In an outage a direction carries nothing
+        and its queue fills. `seed` and `ports` are those of `configure`. Raises `TestbedError`."""
+        self._ask("change", network, seed, ports, outages)
+
+    def _ask(
+        self,
+        cmd: str,
+        network: Network,
+        seed: int,
+        ports: Sequence[PortRange],
+        outages: Set[Side] = frozenset(),
+        **more: Any,
+    ) -> None:
+        sides: dict[str, Any] = {
+            side: _wired(network.direction(side), self.addresses) | {"outage": side in outages}
+            for side in STAGES
+        }
         self._process.ask(
-            "configure",
+            cmd,
             dict[str, Any],
             seed=seed,
-            up=_wired(network.up, self.addresses),
-            down=_wired(network.down, self.addresses),
             accounting=network.accounting,
-            record=None if record is None else str(record),
+            ports=list(ports),
+            **sides,
+            **more,
         )
 
     def passthrough(self) -> None:
@@ -54,6 +101,23 @@ class Link:
     def report(self) -> LinkReport:
         """Counters since the last `configure` or `passthrough`."""
         return self._process.ask("stats", LinkReport)
+
+    def unshaped(self) -> Mapping[Side, UnshapedTraffic]:
+        """What passed beside the emulation, since `configure`."""
+        stats = self._process.ask("stats", _Stats)
+        return {
+            "down": stats.down.unshaped or UnshapedTraffic(),
+            "up": stats.up.unshaped or UnshapedTraffic(),
+        }
+
+
+class _Side(Struct):
+    unshaped: UnshapedTraffic | None
+
+
+class _Stats(Struct):
+    up: _Side
+    down: _Side
 
 
 def _wired(direction: Direction, addresses: Mapping[str, str]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from ipaddress import IPv4Network
 from typing import IO
 
@@ -65,7 +66,11 @@ def pasta_uplink(spaces: Namespaces) -> Iterator[Uplink]:
         with ends_with_us(relay, said):
             listening = ("sh", "-c", f"ss -Hltn sport = {RELAY_PORT} | grep -q .")
             _await(spaces, said, "the relay does not listen", *listening)
-            yield Uplink(subnet, "to wherever this machine can connect, from its address (pasta)")
+            yield Uplink(
+                subnet,
+                "to wherever this machine can connect, from its address (pasta)",
+                there=partial(spaces.command, "origin"),
+            )
 
 
 def tun_refused() -> str:

@@ -1,11 +1,12 @@
-"""A transparent TCP relay: it accepts every connection and opens another to the original
-destination.
+"""A TCP relay: it accepts every connection and opens another towards its goal.
 
     python -I relay.py [FROM=TO...]
+    python -I relay.py expose ADDRESS PORT DESCRIPTOR...
 
-Runs in a namespace whose packet filter diverts TCP to `RELAY_PORT` (tproxy). `FROM=TO` replaces one
-destination address by another. Standard library only: it is started for every link and must not
-take long.
+Without `expose` it runs in a namespace whose packet filter diverts TCP to `RELAY_PORT` (tproxy).
+The goal is where the connection wanted to go; `FROM=TO` replaces one address by another. With
+`expose` the goal is one server. Connections come to listening sockets of another namespace, which
+the relay inherits. Standard library only: it is started for every link and must not take long.
 """
 
 import contextlib
@@ -13,34 +14,56 @@ import socket
 import struct
 import sys
 import threading
+from collections.abc import Callable
 
 RELAY_PORT = 1
 _IP_TRANSPARENT, _IPV6_TRANSPARENT = 19, 75
+_BACKLOG = 1024
 _CHUNK = 1 << 17
 _RESET = struct.pack("ii", 1, 0)
 """Option SO_LINGER with a time of 0, so that closing resets the connection."""
 
 
 def main() -> None:
-    instead = dict(pair.split("=") for pair in sys.argv[1:])
+    match sys.argv[1:]:
+        case ["expose", address, port, *descriptors]:
+            _expose((address, int(port)), [int(each) for each in descriptors])
+        case pairs:
+            _divert(dict(pair.split("=") for pair in pairs))
+
+
+def _expose(goal: tuple[str, int], descriptors: list[int]) -> None:
+    for descriptor in descriptors:
+        door = socket.socket(fileno=descriptor)
+        threading.Thread(target=_serve, args=(door, lambda _: goal)).start()
+
+
+def _divert(instead: dict[str, str]) -> None:
+    def goal(client: socket.socket) -> tuple[str, int]:
+        address, port = client.getsockname()[:2]
+        address = address.removeprefix("::ffff:")
+        return instead.get(address, address), port
+
     with socket.socket(socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET) as door:
         if door.family is socket.AF_INET6:
             door.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
             door.setsockopt(socket.IPPROTO_IPV6, _IPV6_TRANSPARENT, 1)
         door.setsockopt(socket.IPPROTO_IP, _IP_TRANSPARENT, 1)
         door.bind(("", RELAY_PORT))
-        door.listen(1024)
-        while True:
-            client, _ = door.accept()
-            threading.Thread(target=_carry, args=(client, instead), daemon=True).start()
+        door.listen(_BACKLOG)
+        _serve(door, goal)
 
 
-def _carry(client: socket.socket, instead: dict[str, str]) -> None:
-    address, port = client.getsockname()[:2]
-    address = address.removeprefix("::ffff:")
+def _serve(door: socket.socket, goal: Callable[[socket.socket], tuple[str, int]]) -> None:
+    while True:
+        client, _ = door.accept()
+        threading.Thread(target=_carry, args=(client, goal(client)), daemon=True).start()
+
+
+def _carry(client: socket.socket, goal: tuple[str, int]) -> None:
     with client:
         try:
-            far = socket.create_connection((instead.get(address, address), port))
+            far = socket.create_connection(goal)
         except OSError:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
             return

@@ -37,6 +37,8 @@ class Uplink:
     """Which networks it reaches, in words."""
     resolver: Callable[[], AbstractContextManager[object]] = contextlib.nullcontext
     """A context in which the gateway's address answers DNS as the caller's resolvers do."""
+    there: Callable[..., list[str]] = lambda *argv: list(argv)
+    """The command that runs a program at the link's far end; by default the caller's namespace."""
 
 
 def far_end(
@@ -144,10 +146,12 @@ def run_here(*argv: str, text: str = "") -> str:
 
 
 @contextlib.contextmanager
-def ends_with_us(argv: Sequence[str], said: IO[str]) -> Iterator["subprocess.Popen[str]"]:
+def ends_with_us(
+    argv: Sequence[str], said: IO[str], inherited: Sequence[int] = ()
+) -> Iterator["subprocess.Popen[str]"]:
     """Run a program that must not outlive this process, even if that is killed.
 
-    Output goes to `said`.
+    Output goes to `said`. It gets the descriptors `inherited`.
     """
     with subprocess.Popen(
         until_stdin_ends(*argv),
@@ -156,6 +160,7 @@ def ends_with_us(argv: Sequence[str], said: IO[str]) -> Iterator["subprocess.Pop
         start_new_session=True,
         stdout=said,
         stderr=said,
+        pass_fds=inherited,
     ) as child:
         assert child.stdin
         try:

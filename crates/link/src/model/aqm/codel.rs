@@ -217,4 +217,12 @@ impl Discipline for Codel {
         }
         Some(packet)
     }
+
+    fn resume(&mut self, packet: Packet, _now_ns: u64) {
+        self.add(packet);
+    }
+
+    fn drain(&mut self) -> Vec<Packet> {
+        std::iter::from_fn(|| self.pop()).collect()
+    }
 }

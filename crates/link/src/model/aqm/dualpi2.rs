@@ -156,6 +156,16 @@ impl DualPi2 {
         }
     }
 
+    /// Appendix A.1, `dualpi2_enqueue`: by the last bit of the ECN field, ECT(1) and CE are of
+    /// scalable senders.
+    fn queue_of(&mut self, packet: &Packet) -> &mut Queue {
+        if packet.header.ecn.scalable() {
+            &mut self.lq
+        } else {
+            &mut self.cq
+        }
+    }
+
     fn is_empty(&self) -> bool {
         self.lq.fifo.is_empty() && self.cq.fifo.is_empty()
     }
@@ -235,12 +245,9 @@ impl Discipline for DualPi2 {
         self.ticks.begin(epoch_ns);
     }
 
-    /// Appendix A.1, `dualpi2_enqueue`: by the last bit of the ECN field, ECT(1) and CE are of
-    /// scalable senders.
     fn put(&mut self, packet: Packet, full: bool, _: &mut VecDeque<Packet>) -> Option<Packet> {
         self.advance(packet.at_ns);
-        let scalable = packet.header.ecn.scalable();
-        let queue = if scalable { &mut self.lq } else { &mut self.cq };
+        let queue = self.queue_of(&packet);
         if full {
             queue.told.dropped += 1;
             return Some(refuses(packet));
@@ -266,6 +273,19 @@ impl Discipline for DualPi2 {
 
     fn count(&self, counts: &mut Counts) {
         counts.queues.extend([self.cq.told(), self.lq.told()]);
+    }
+
+    fn resume(&mut self, packet: Packet, now_ns: u64) {
+        self.advance(now_ns);
+        self.queue_of(&packet).fifo.put(packet);
+    }
+
+    fn drain(&mut self) -> Vec<Packet> {
+        let queues = [&mut self.cq, &mut self.lq];
+        queues
+            .into_iter()
+            .flat_map(|queue| queue.fifo.drain())
+            .collect()
     }
 }
 

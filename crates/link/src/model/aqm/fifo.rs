@@ -36,6 +36,11 @@ impl Fifo {
         Some(packet)
     }
 
+    pub fn drain(&mut self) -> Vec<Packet> {
+        self.bytes = 0;
+        self.packets.drain(..).collect()
+    }
+
     /// How long the head has waited by `now_ns`; 0 if there is none.
     pub fn head_wait_ns(&self, now_ns: u64) -> u64 {
         let head = self.packets.front();

@@ -88,6 +88,19 @@ impl FqCodel {
         }
     }
 
+    /// Puts a packet into its flow's queue. A flow that is on neither list is appended to the new
+    /// ones (section 4.1).
+    fn add(&mut self, packet: Packet) {
+        let place = (mix(packet.header.flow ^ self.salt) % self.flows.len() as u64) as usize;
+        let flow = &mut self.flows[place];
+        flow.queue.add(packet);
+        if flow.listed == Listed::No {
+            flow.listed = Listed::New;
+            flow.credits = self.quantum;
+            self.new.push_back(place);
+        }
+    }
+
     fn requeue(&mut self, place: usize) {
         self.unlist(place);
         self.flows[place].listed = Listed::Old;
@@ -106,18 +119,9 @@ impl FqCodel {
 }
 
 impl Discipline for FqCodel {
-    /// Puts a packet into its flow's queue. A flow that is on neither list is appended to the new
-    /// ones (section 4.1).
     fn put(&mut self, packet: Packet, full: bool, gone: &mut VecDeque<Packet>) -> Option<Packet> {
         let at_ns = packet.at_ns;
-        let place = (mix(packet.header.flow ^ self.salt) % self.flows.len() as u64) as usize;
-        let flow = &mut self.flows[place];
-        flow.queue.add(packet);
-        if flow.listed == Listed::No {
-            flow.listed = Listed::New;
-            flow.credits = self.quantum;
-            self.new.push_back(place);
-        }
+        self.add(packet);
         if full {
             self.shed(at_ns, gone);
         }
@@ -146,5 +150,19 @@ impl Discipline for FqCodel {
             flow.credits -= i64::from(packet.line_bytes);
             return Some(packet);
         }
+    }
+
+    fn resume(&mut self, packet: Packet, _now_ns: u64) {
+        self.add(packet);
+    }
+
+    fn drain(&mut self) -> Vec<Packet> {
+        self.new.clear();
+        self.old.clear();
+        for flow in &mut self.flows {
+            flow.listed = Listed::No;
+        }
+        let queues = self.flows.iter_mut().map(|flow| &mut flow.queue);
+        queues.flat_map(Codel::drain).collect()
     }
 }

@@ -30,6 +30,13 @@ pub trait Discipline: Send {
     /// way goes to `gone`.
     fn take(&mut self, now_ns: u64, gone: &mut VecDeque<Packet>) -> Option<Packet>;
 
+    /// Takes a packet in that waited when the link changed at `now_ns`, and came at its `at_ns`. It
+    /// is not dropped, whatever the queue's depth is.
+    fn resume(&mut self, packet: Packet, now_ns: u64);
+
+    /// Takes all packets out, because the link changes. Packets of one flow keep their order.
+    fn drain(&mut self) -> Vec<Packet>;
+
     /// Adds what it counted.
     fn count(&self, _counts: &mut Counts) {}
 }

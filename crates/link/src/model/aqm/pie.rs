@@ -200,6 +200,15 @@ impl Discipline for Pie {
         self.qdelay_ms = if more { waited_ns as f64 / 1e6 } else { 0.0 };
         Some(packet)
     }
+
+    fn resume(&mut self, packet: Packet, now_ns: u64) {
+        self.advance(now_ns);
+        self.queue.put(packet);
+    }
+
+    fn drain(&mut self) -> Vec<Packet> {
+        self.queue.drain()
+    }
 }
 
 #[cfg(test)]

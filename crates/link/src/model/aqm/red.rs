@@ -134,6 +134,14 @@ impl Discipline for Red {
         self.q_time_ns = (!more).then_some(now_ns);
         Some(packet)
     }
+
+    fn resume(&mut self, packet: Packet, _now_ns: u64) {
+        self.queue.put(packet);
+    }
+
+    fn drain(&mut self) -> Vec<Packet> {
+        self.queue.drain()
+    }
 }
 
 #[cfg(test)]

@@ -50,8 +50,8 @@ macro_rules! effects {
                 })
             }
 
-            fn first(&self, context: &Context) -> Vec<Box<dyn Stage>> {
-                [$(self.$first.stage(context)),*].into_iter().flatten().collect()
+            fn first(&self, context: &Context) -> Vec<Option<Box<dyn Stage>>> {
+                vec![$(self.$first.stage(context)),*]
             }
 
             fn stage(&self, name: &str, context: &Context) -> Option<Box<dyn Stage>> {
@@ -152,10 +152,26 @@ impl Direction {
     }
 
     pub fn pipeline(&self, default: Vec<StageName>, context: &Context) -> Pipeline {
-        let mut stages = self.first(context);
-        let order = self.stages.clone().unwrap_or(default);
-        stages.extend(order.iter().filter_map(|name| self.stage(name.0, context)));
-        Pipeline::new(stages)
+        let first = self.first(context).into_iter();
+        let order = self.places(default).into_iter();
+        Pipeline::placed(first.chain(order.map(|name| self.stage(name.0, context))))
+    }
+
+    /// Every effect that has a place: those that the asked order leaves out follow their neighbour
+    /// in the side's own.
+    pub fn places(&self, default: Vec<StageName>) -> Vec<StageName> {
+        let Some(mut order) = self.stages.clone() else {
+            return default;
+        };
+        let mut neighbour = None;
+        for stage in default {
+            if !order.contains(&stage) {
+                let before = order.iter().position(|other| Some(*other) == neighbour);
+                order.insert(before.map_or(0, |at| at + 1), stage);
+            }
+            neighbour = Some(stage);
+        }
+        order
     }
 
     /// The asked order of stages, or the side's own. Fails if a stage is named twice, or an effect

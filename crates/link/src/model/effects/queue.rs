@@ -33,6 +33,9 @@ pub struct Asked {
     pub trace: Option<Trace>,
     #[serde(default)]
     pub trace_offset_ms: f64,
+    /// The line carries nothing; packets wait in the queue.
+    #[serde(default)]
+    pub outage: bool,
 }
 
 impl Effect for Asked {
@@ -75,22 +78,22 @@ impl Effect for Asked {
 
     fn stage(&self, context: &Context) -> Option<Box<dyn Stage>> {
         let line = match (&self.trace, self.rate_mbps) {
+            _ if self.outage => Line::Stopped,
             (Some(trace), _) => trace.line(ns(self.trace_offset_ms)),
             (None, Some(rate)) => Line::fixed(bits_per_s(rate)),
             (None, None) => return None,
         };
-        let depth = self.depth();
         let Some(aqm) = &self.aqm else {
+            // In an outage no time says how much fits.
+            let depth = if self.outage {
+                self.depth_in_bytes()
+            } else {
+                self.depth()
+            };
             return Some(Box::new(Bottleneck::new(line, depth, context.overhead)));
         };
-        let depth = match (depth, self.rate_mbps) {
-            (Depth::Time(depth_ns), Some(rate)) => {
-                let bytes = u128::from(bits_per_s(rate)) * u128::from(depth_ns) / 8_000_000_000;
-                Depth::Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
-            }
-            (depth, _) => depth,
-        };
         let discipline = aqm.discipline(context);
+        let depth = self.depth_in_bytes();
         Some(Box::new(Managed::new(
             line,
             discipline,
@@ -101,6 +104,18 @@ impl Effect for Asked {
 }
 
 impl Asked {
+    /// A depth by time is what the rate carries in it; without a rate it is unbounded.
+    fn depth_in_bytes(&self) -> Depth {
+        match (self.depth(), self.rate_mbps) {
+            (Depth::Time(depth_ns), Some(rate)) => {
+                let bytes = u128::from(bits_per_s(rate)) * u128::from(depth_ns) / 8_000_000_000;
+                Depth::Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
+            }
+            (Depth::Time(_), None) => Depth::Unbounded,
+            (depth, _) => depth,
+        }
+    }
+
     fn depth(&self) -> Depth {
         match (self.queue_ms, self.queue_bytes, self.queue_packets) {
             (Some(ms), _, _) => Depth::Time(ns(ms)),

@@ -1,0 +1,143 @@
+"""The commands of docs/howto/neighbours.md, and what each tool's words mean."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "howto" / "neighbours.md"
+_LINK = re.compile(r"^dragstrip link .*? -- ")
+_BYTES = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
+
+
+class Figures(NamedTuple):
+    """What a tool measured; None if it does not say."""
+
+    round_trip_ms: float | None
+    mbps: float | None
+
+
+class Recipe(NamedTuple):
+    name: str
+    behind: str
+    """The command with `dragstrip link`."""
+    own: str | None
+    """The command with the tool's own throttling."""
+
+    @property
+    def alone(self) -> str:
+        return _LINK.sub("", self.behind)
+
+
+def recipes() -> list[Recipe]:
+    """Every section of the page that shows a command which a test runs."""
+    found = []
+    for part in PAGE.read_text().split("\n## ")[1:]:
+        name, _, text = part.partition("\n")
+        commands = [line.strip() for line in text.splitlines() if line.startswith("    ")]
+        used = [command for command in commands if re.search(r"\$(WEB|WS)\b", command)]
+        if used:
+            behind = [command for command in used if command.startswith("dragstrip link ")]
+            own = [command for command in used if command not in behind]
+            found.append(Recipe(name, behind[0], own[0] if own else None))
+    return found
+
+
+def absent(name: str) -> str:
+    """Why a tool cannot be run here; empty if it can."""
+    program = _PROGRAMS.get(name, name.lower())
+    if not shutil.which(program, path=_path()):
+        return f"{program} is not installed"
+    return ""
+
+
+def measure(name: str, command: str, places: Mapping[str, str]) -> Mapping[str, Figures]:
+    """Runs a command in a shell; what it measured, by what. Raises `RuntimeError` if it fails."""
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=ROOT,
+        env={**os.environ, **places, "PATH": _path()},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    if done.returncode:
+        raise RuntimeError(f"{command}: {(done.stderr or done.stdout)[-800:]}")
+    return _READERS[name](done.stdout, done.stderr, places)
+
+
+def _path() -> str:
+    """Where programs are sought: this environment first, and what BENCH_TOOLS names."""
+    own = (str(Path(sys.executable).parent), os.environ.get("BENCH_TOOLS", ""))
+    return os.pathsep.join([*filter(None, own), os.environ["PATH"]])
+
+
+_PROGRAMS = {
+    "WebSocket client": "python",
+    "Playwright": os.environ.get("CHROMIUM", "chromium-headless-shell"),
+}
+Reader = Callable[[str, str, Mapping[str, str]], Mapping[str, Figures]]
+
+
+def _curl(out: str, _err: str, _places: Mapping[str, str]) -> Mapping[str, Figures]:
+    connect_s, bytes_per_s = map(float, out.split())
+    return {"a download": Figures(connect_s * 1000, bytes_per_s * 8 / 1e6)}
+
+
+def _wget(_out: str, err: str, _places: Mapping[str, str]) -> Mapping[str, Figures]:
+    return {"a download": Figures(None, _rate(err, r"\(([\d.]+) ([KMG]?B)/s\)"))}
+
+
+def _h2load(out: str, _err: str, _places: Mapping[str, str]) -> Mapping[str, Figures]:
+    trip = re.search(r"time for connect:\s+([\d.]+)(us|ms|s)", out)
+    assert trip, out
+    ms = float(trip[1]) * {"us": 1e-3, "ms": 1.0, "s": 1e3}[trip[2]]
+    return {"three downloads": Figures(ms, _rate(out, r"([\d.]+)([KMG]?B)/s"))}
+
+
+def _figures(out: str, _err: str, _places: Mapping[str, str]) -> Mapping[str, Figures]:
+    return {"requests on one connection": Figures(**json.loads(out))}
+
+
+def _socket(out: str, _err: str, _places: Mapping[str, str]) -> Mapping[str, Figures]:
+    return {"messages": Figures(**json.loads(out))}
+
+
+def _playwright(out: str, _err: str, _places: Mapping[str, str]) -> Mapping[str, Figures]:
+    found = json.loads(out)
+    return {"fetch": Figures(**found["fetch"]), "WebSocket": Figures(**found["socket"])}
+
+
+def _lighthouse(out: str, _err: str, _places: Mapping[str, str]) -> Mapping[str, Figures]:
+    return {"network-rtt": Figures(json.loads(out)["audits"]["network-rtt"]["numericValue"], None)}
+
+
+def _browsertime(_out: str, _err: str, places: Mapping[str, str]) -> Mapping[str, Figures]:
+    (first,) = json.loads((Path(places["OUT"]) / "browsertime.json").read_text())
+    timings = first["statistics"]["timings"]["pageTimings"]
+    return {"serverResponseTime": Figures(timings["serverResponseTime"]["min"], None)}
+
+
+def _rate(text: str, pattern: str) -> float:
+    found = re.search(pattern, text)
+    assert found, text
+    return float(found[1]) * _BYTES[found[2]] * 8 / 1e6
+
+
+_READERS: Mapping[str, Reader] = {
+    "curl": _curl,
+    "wget": _wget,
+    "h2load": _h2load,
+    "Node": _figures,
+    "Go": _figures,
+    "WebSocket client": _socket,
+    "Playwright": _playwright,
+    "Lighthouse": _lighthouse,
+    "browsertime": _browsertime,
+}

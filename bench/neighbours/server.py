@@ -1,0 +1,89 @@
+"""A server to measure by: HTTP/1.1 and WebSocket, on two ports of one address.
+
+    python bench/neighbours/server.py ADDRESS
+
+prints both URLs. ``/3000000`` answers with as many bytes, ``/`` with a page that loads
+``/3000000``. A WebSocket sends each text back, and 3000000 bytes in answer to ``3000000``.
+"""
+
+import asyncio
+import contextlib
+import http.server
+import sys
+import threading
+from collections.abc import Iterator
+
+from websockets.asyncio.server import ServerConnection, serve
+
+_PAGE = b"<!doctype html><title>A page</title><h1>A page</h1><img src='/30000'><p>Text."
+_CHUNK = 16_384
+
+
+class _Web(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_GET(self) -> None:
+        size = self.path.strip("/").partition("?")[0]
+        body = bytes(int(size)) if size.isdigit() else _PAGE
+        self.send_response(200)
+        self.send_header("Content-Type", "image/png" if size.isdigit() else "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        with contextlib.suppress(ConnectionError):
+            self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: object) -> None:
+        """A client that hangs up needs no trace."""
+
+
+async def _talk(socket: ServerConnection) -> None:
+    async for said in socket:
+        if isinstance(said, str) and said.isdigit():
+            left = int(said)
+            while left:
+                await socket.send(bytes(min(left, _CHUNK)))
+                left -= min(left, _CHUNK)
+        else:
+            await socket.send(said)
+
+
+@contextlib.contextmanager
+def servers(address: str) -> Iterator[tuple[str, str]]:
+    """URLs of both servers while entered."""
+    web = _Server((address, 0), _Web)
+    threading.Thread(target=web.serve_forever, args=(0.05,), daemon=True).start()
+    ports: list[int] = []
+    ready, over = threading.Event(), threading.Event()
+
+    async def run() -> None:
+        # Not compressed: a message of zeros would cross in no time.
+        async with serve(_talk, address, 0, compression=None) as sockets:
+            ports.append(next(iter(sockets.sockets)).getsockname()[1])
+            ready.set()
+            await asyncio.to_thread(over.wait)
+
+    thread = threading.Thread(target=asyncio.run, args=(run(),), daemon=True)
+    thread.start()
+    ready.wait(10)
+    try:
+        yield f"http://{address}:{web.server_address[1]}", f"ws://{address}:{ports[0]}"
+    finally:
+        web.shutdown()
+        web.server_close()
+        over.set()
+        thread.join(5)
+
+
+if __name__ == "__main__":
+    with servers(sys.argv[1]) as urls:
+        print(*urls, flush=True)
+        threading.Event().wait()

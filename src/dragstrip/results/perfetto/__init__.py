@@ -1,0 +1,1 @@
+"""Visits as traces that Perfetto opens."""

@@ -1,0 +1,75 @@
+"""A server behind the link answers on a port of the caller's machine.
+
+Sockets listen on the caller's loopback. A relay at the link's far end inherits them, and makes each
+connection again to the server, through the link.
+"""
+
+import contextlib
+import fcntl
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from dragstrip.model.errors import InputError
+from dragstrip.testbed.uplink import relay
+from dragstrip.testbed.uplink.uplink import Uplink, ends_with_us, has_ipv6
+
+_BACKLOG = 1024
+_FIRST_DESCRIPTOR = 10
+"""The shell between us and the relay uses lower ones."""
+
+
+class ExposedPort(Struct, frozen=True):
+    """A port of the caller's machine, and the port of the server behind the link."""
+
+    here: int
+    behind: int
+
+
+Doors = Sequence[tuple[ExposedPort, Sequence[socket.socket]]]
+
+
+@contextlib.contextmanager
+def doors(wanted: Sequence[ExposedPort]) -> Iterator[Doors]:
+    """Listen on the caller's loopback, IPv4 and IPv6. Raises `InputError` if a port is taken."""
+    with contextlib.ExitStack() as opened:
+        yield [(each, [opened.enter_context(s) for s in _listening(each)]) for each in wanted]
+
+
+@contextlib.contextmanager
+def expose(way_out: Uplink, opened: Doors) -> Iterator[None]:
+    """Lead connections from the doors to the servers behind the link."""
+    with contextlib.ExitStack() as running:
+        said = running.enter_context(tempfile.TemporaryFile("w+"))
+        for each, sockets in opened:
+            high = [fcntl.fcntl(s, fcntl.F_DUPFD, _FIRST_DESCRIPTOR) for s in sockets]
+            inherited = [running.enter_context(socket.socket(fileno=d)).fileno() for d in high]
+            argv = ["-I", relay.__file__, "expose", str(way_out.subnet.client), str(each.behind)]
+            command = way_out.there(sys.executable, *argv, *map(str, inherited))
+            running.enter_context(ends_with_us(command, said, inherited))
+        yield
+
+
+def _listening(wanted: ExposedPort) -> Iterator[socket.socket]:
+    families = [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")]
+    for family, address in families[: 1 + has_ipv6()]:
+        door = socket.socket(family)
+        try:
+            door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            door.bind((address, wanted.here))
+            door.listen(_BACKLOG)
+        except OSError as error:
+            door.close()
+            raise InputError(
+                f"--expose {wanted.here}: cannot listen on port {wanted.here} of {address}: "
+                f"{error.strerror}; give another port of this machine first, like --expose "
+                f"{_another(wanted.here)}:{wanted.behind}"
+            ) from None
+        yield door
+
+
+def _another(port: int) -> int:
+    return port + 10_000 if port < 50_000 else port - 10_000
