@@ -48,7 +48,7 @@ COMMANDS = {
         "Compare two result folders; fail a build with --fail-if.", "results.compare"
     ),
     "export": CommandEntry(
-        "Write a result folder's tables, or files per visit: HAR, Perfetto trace, qlog.",
+        "Write tables of a result folder, or a HAR, trace or qlog per visit.",
         "results.export",
     ),
     "page": CommandEntry("Record, import, synthesise and inspect pages.", "pages.page"),

@@ -42,7 +42,7 @@ def export(
         ),
     ] = QlogVersionName.draft,
 ) -> None:
-    """Write a result folder's tables, or files per visit: HAR, Perfetto trace, qlog."""
+    """Write tables of a result folder, or a HAR, trace or qlog per visit."""
     from dragstrip.results.capsule import Capsule
     from dragstrip.results.tables.export import export as write
 
