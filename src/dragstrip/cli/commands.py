@@ -48,7 +48,7 @@ COMMANDS = {
         "Compare two result folders; fail a build with --fail-if.", "results.compare"
     ),
     "export": CommandEntry(
-        "Write tables of a result folder, or a HAR, trace or qlog per visit.",
+        "Write tables, or a HAR, trace or qlog of each visit.",
         "results.export",
     ),
     "page": CommandEntry("Record, import, synthesise and inspect pages.", "pages.page"),
@@ -63,7 +63,7 @@ COMMANDS = {
     ),
     "virtual": CommandEntry("Install the kernel for races in virtual time.", "machine.virtual"),
     "list": CommandEntry(
-        "List what has a name: networks, stacks, servers, devices, pages.",
+        "List networks, stacks, servers, devices, pages and more.",
         "known",
     ),
     "schema": CommandEntry("Print the JSON schema of study files, for editors.", "schema"),

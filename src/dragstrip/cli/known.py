@@ -34,7 +34,7 @@ class ListKind(StrEnum):
 
 
 def known(kind: Annotated[ListKind, typer.Argument(help="What to list.")]) -> None:
-    """List what has a name: networks, stacks, servers, devices, pages."""
+    """List networks, stacks, servers, devices, pages and more."""
     table = Table(box=None, pad_edge=False)
     table.add_column("name", style="bold", no_wrap=True)
     if kind is ListKind.networks:

@@ -11,22 +11,22 @@ from dragstrip.study.presets import networks, stacks
 
 
 def beginning(names: Iterable[str], incomplete: str) -> list[str]:
-    """The names to which a shell may complete what is typed."""
+    """The names that begin with `incomplete`, for shells that complete words."""
     return [name for name in names if name.startswith(incomplete)]
 
 
 def network_names(incomplete: str) -> list[str]:
-    """Networks to which a shell may complete what is typed."""
+    """The networks that begin with `incomplete`, for shells that complete words."""
     return beginning(networks(), incomplete)
 
 
 def stack_names(incomplete: str) -> list[str]:
-    """Stacks to which a shell may complete what is typed."""
+    """The stacks that begin with `incomplete`, for shells that complete words."""
     return beginning(stacks(), incomplete)
 
 
 def device_names(incomplete: str) -> list[str]:
-    """Devices to which a shell may complete what is typed."""
+    """The devices that begin with `incomplete`, for shells that complete words."""
     return beginning(DEVICES, incomplete)
 
 

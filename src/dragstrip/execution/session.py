@@ -98,9 +98,8 @@ def wants_precedence(last: Visit | None) -> bool:
 
 @contextlib.contextmanager
 def open_session(study: Study, artefacts: Path | None = None) -> Iterator["Session"]:
-    """Open a session that can serve every page of the study, or reach it if it is live.
-
-    Its browsers' files go to `artefacts`.
+    """Open a session for all pages of the study. It serves recorded pages, and reaches live pages
+    where they are. Files of its browsers go to `artefacts`.
     """
     live = any(page.live for page in study.pages)
     ca = Path(study.ca) if study.ca else None
@@ -177,13 +176,13 @@ class Session:
         return visit(self._bed, browser, plan)
 
     def rehearse(self, page: Page, stack: Stack, connection: ConnectionMode = "first") -> Driven:
-        """The browser that visits the page with this stack. The page has been rehearsed in it.
-        Raises as `visit` does.
+        """Rehearse the page if it still has to be, and return the browser that visits it with this
+        stack. Raises as `visit` does.
 
         A rehearsal is a load without emulation that does not count. It shows which objects the page
         requests, and which URLs its recording lacks. It also warms up the browser process and the
-        page. If computing takes no time, no warm-up is needed: one rehearsal, in a separate
-        browser, serves all protocols.
+        page. By the clock `network`, in which computing takes no time, one rehearsal in a separate
+        browser serves all protocols. By others each browser rehearses by itself.
         """
         if page is not self._serving:
             if not page.live:

@@ -109,8 +109,8 @@ def cost_of(study: Study, out: Path, options: RunOptions) -> Cost:
 def why_commands(
     discipline: Discipline, leader: str, entries: Sequence[str], capsule: Path
 ) -> Iterator[tuple[str, str]]:
-    """Names of entries that are behind the leader, each with the command that finds out why. It
-    reads the stacks from the capsule, because a discipline may change them."""
+    """Each entry behind the leader: its name, and a `dragstrip why` command that explains the gap.
+    The command takes the stacks from the capsule, because a discipline may change the entries'."""
     more = [] if discipline.metric == "plt_ms" else ["--metric", discipline.metric]
     for name in entries:
         words = ["dragstrip", "why", str(capsule), "--stack", leader, "--stack", name, *more]

@@ -120,8 +120,8 @@ class Pie(ManagedQueue, frozen=True, kw_only=True, tag="pie"):
 
 
 class Red(ManagedQueue, frozen=True, kw_only=True, tag="red"):
-    """RED (Floyd and Jacobson 1993). Above the upper threshold it marks what understands ECN, as
-    Linux does without `harddrop`."""
+    """RED (Floyd and Jacobson 1993). With `ecn`, packets whose sender understands ECN are marked
+    instead of dropped above `max_bytes` too, as Linux does without `harddrop`."""
 
     chance: ClassVar[bool] = True
     min_bytes: int = 7_500
@@ -155,9 +155,10 @@ class DualPi2(ManagedQueue, frozen=True, kw_only=True, tag="dualpi2"):
     coupling: float = 2.0
     """k: scalable senders meet k p', classic ones p' squared."""
     step_ms: float = 1.0
-    """The L4S queue marks from this wait on."""
+    """A packet that waited this long in the L4S queue may be marked; with `ramp_ms` 0 it is."""
     ramp_ms: float = 0.0
-    """How far above `step_ms` it marks all: 0 is a step, more a ramp."""
+    """The share of packets marked grows from 0 to 1 while the wait grows by this much above
+    `step_ms`. 0 is a step."""
     classic_percent: int = 10
     """Least share of the line for the classic queue."""
 

@@ -79,9 +79,9 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Queue depth as time at the direction's rate: no packet waits longer for its first byte to
     leave. Without any depth the queue is unbounded."""
     queue_bytes: int | None = None
-    """Queue depth in bytes, without the packet being sent."""
+    """Most bytes that may wait in the queue. The packet that crosses the line does not count."""
     queue_packets: int | None = None
-    """Queue depth in packets, without the packet being sent."""
+    """Most packets that may wait in the queue. The packet that crosses the line does not count."""
     aqm: Aqm | None = None
     """None is droptail. A depth by time becomes bytes at the rate."""
     trace: Trace | None = None
@@ -314,7 +314,7 @@ class Effect(Struct, frozen=True, kw_only=True):
     says: Callable[[Direction], Iterator[str]] = _nothing
     """What a network's description says of it, if it is wanted."""
     chance: Callable[[Direction], object] = _never
-    """Whether chance decides which packets it meets."""
+    """Whether the effect, as this direction asks for it, picks packets at random."""
     reorders: Callable[[Direction], object] = _never
     """Whether packets may overtake others."""
     counts: tuple[Count, ...] = ()

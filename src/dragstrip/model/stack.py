@@ -256,8 +256,8 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return (0 if opens else 1) + (0 if early else 1)
 
     def protocols(self, host: str, spoken: Mapping[str, str]) -> frozenset[str]:
-        """Protocols that an https request to this host of a page may use; `spoken` is the page's
-        field."""
+        """Protocols that an https request to `host` may use. `spoken` is `Page.spoken`, the
+        recorded protocol of each host; only the discovery `as-recorded` uses it."""
         if self.discovery == "as-recorded":
             return frozenset({spoken.get(host, "h2")})
         return frozenset({self.protocol, "h2"} if self.discovery == "alt-svc" else {self.protocol})

@@ -500,7 +500,7 @@ class Overhead(Struct, frozen=True, kw_only=True):
     before_navigation_ms: float
     """Time from sending the navigation to the browser's timeOrigin."""
     settle_ms: float
-    """The stated quiet time after loadEventEnd."""
+    """Time for which the visit goes on after loadEventEnd (`Client.quiet_ms`)."""
     collect_ms: float
     """Time to read timings and logs and to close context and connections."""
     content_ms: float | None = None

@@ -82,7 +82,8 @@ class StudySpec(SpecOptions, frozen=True, kw_only=True):
     def resolve(self, cache: Path) -> Study:
         """Make the study to run. Imported pages are stored in `cache`. Raises `InputError`.
 
-        A `sample` replaces pages and networks. `done` replaces each page's own condition.
+        If there is a `sample`, its pages and networks are used instead of `pages` and `networks`.
+        If there is a `done`, it says of every page when it counts as loaded.
         """
         self._check()
         drawn = draw(self.sample, self.seed) if self.sample else []

@@ -17,7 +17,8 @@ ReasonsByVisit = Mapping[VisitKey, tuple[Reason, ...]]
 
 
 def in_blocks(study: Study, visits: Iterable[Visit]) -> ReasonsByVisit:
-    """Reasons from comparing visits within blocks, by visit; visits without one are left out."""
+    """The reasons against each visit that come from comparing it with the others of its block.
+    Visits without such reasons have no key."""
     found: dict[VisitKey, tuple[Reason, ...]] = {}
     for made in _blocks(study, visits):
         for stack, reasons in against(study, made).items():

@@ -42,7 +42,7 @@ def export(
         ),
     ] = QlogVersionName.draft,
 ) -> None:
-    """Write tables of a result folder, or a HAR, trace or qlog per visit."""
+    """Write tables, or a HAR, trace or qlog of each visit."""
     from dragstrip.results.capsule import Capsule
     from dragstrip.results.tables.export import export as write
 

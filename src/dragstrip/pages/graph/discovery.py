@@ -91,7 +91,7 @@ class Discoveries:
         return found is not None and found.way == "script"
 
     def runs(self, script: int) -> tuple[Wait, ...]:
-        """Waits until a script runs."""
+        """The `Wait`s that must end before a script runs. `script` is the index of its request."""
         owner = self._owner[script]
         document = None if owner is None else self._document(owner)
         found = document.finds(self._asked[script].url) if document else None

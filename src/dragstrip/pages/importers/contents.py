@@ -36,7 +36,7 @@ class Contents(Struct, frozen=True, kw_only=True):
     """Navigations in recorded order. If there are none, all exchanges are one visit, which starts
     at the first document."""
     by_name: bool = False
-    """Whether a visit gets all objects that its documents and style sheets name, instead of those
-    in `navigations`."""
+    """If true, the page of a visit has all recorded objects to which its documents and style sheets
+    refer. If false, it has the exchanges listed in `navigations`."""
     changes: tuple[str, ...] = ()
     """Sentences on what the reader had to change."""

@@ -95,7 +95,8 @@ def shares(rows: Sequence[AuditRow]) -> Spec | None:
 
 
 def connects(rows: Sequence[AuditRow]) -> Spec | None:
-    """Each capture's fastest connect by the claimed round trip, and a line for one round trip."""
+    """A chart of each capture's fastest connect in ms, grouped by the round trip that it claims,
+    with a line at that round trip. None if no capture has both."""
     points = [
         {"claim": f"{r.claims.rtt_ms:g} ms", "connect": r.connect_min_ms, "spread": _spread(i)}
         for i, r in enumerate(rows)

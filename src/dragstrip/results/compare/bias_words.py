@@ -17,7 +17,8 @@ def where(one: Bias) -> str:
 
 
 def sentence(found: Sequence[Bias]) -> str:
-    """A sentence on the rates of `dragstrip.results.bias`; empty without an invalid visit."""
+    """Says whether some stacks have more invalid visits than others. Empty if no visit is
+    invalid."""
     if not found:
         return ""
     shown = [one for one in found if one.shown]

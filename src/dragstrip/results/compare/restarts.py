@@ -38,8 +38,9 @@ class Between(Struct, frozen=True, kw_only=True):
 
 
 def between(cell: Observed, a: str, b: str, metric: str) -> tuple[Between, ...]:
-    """One result per level (machines, boots, restarts) with at least three units, the widest level
-    first. Empty if a load failed."""
+    """How much the ratio of `metric` of `b` to `a` differs between machines, between boots and
+    between restarts of the testbed. Each of these levels has a result if there are at least three
+    of its kind; machines come first. Empty if a load failed."""
     rows = cell.stacks[a]
     if rows["testbed"].n_unique() < LEAST_GROUPS:  # and so of boots and machines
         return ()

@@ -56,8 +56,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
     @property
     def least(self) -> float | None:
-        """The lower end of the bound if there is one, else of the interval; None without an
-        interval."""
+        """Lower end of the ratio's range: of `bound` if there is one, else of the 95 % interval.
+        None without an interval, even if there is a bound."""
         return self.low if self.low is None or self.bound is None else self.bound.low
 
     @property
