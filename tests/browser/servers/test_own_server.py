@@ -89,4 +89,6 @@ def test_servers_that_people_run(track, name, connection):
     assert {s.protocol for s in made.served} == {stack.protocol}
     assert [s.match for s in made.served] == ["exact"] * 7
     if stack.resumption and "handshakes" not in stack.untold:
-        assert made.connections[0].resumed == (connection == "repeat")
+        # Later connections of a first visit resume, and a spare one may never shake hands.
+        of = made.connections[:1] if connection == "first" else made.connections
+        assert any(c.resumed for c in of) == (connection == "repeat")
