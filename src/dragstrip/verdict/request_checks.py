@@ -149,7 +149,7 @@ def _stranger(served: Served, recorded: Container[tuple[str, str]]) -> bool:
 def unanswered(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
     """Give a reason against the visit if requests for recorded objects failed before they reached
     the origin: for a rejected certificate, an unknown name or a refused connection. Failures that
-    the network or the page caused give none, for they are part of what is measured.
+    the network or the page caused give none, because they are part of what is measured.
     """
     heard = {(s.method, s.url) for s in visit.served}
     heard_of = {urlsplit(s.url).hostname for s in visit.served}
