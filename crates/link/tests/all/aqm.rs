@@ -26,7 +26,7 @@ fn standing(parameters: Parameters, count: u64, ecn: Ecn) -> Codel {
             ecn,
             ..Header::default()
         };
-        queue.add(Packet {
+        queue.fifo.put(Packet {
             header,
             ..Packet::new(index, 1500, 0, 0)
         });
@@ -63,7 +63,9 @@ fn codel_leaves_short_waits_and_almost_empty_queues_alone() {
     let mut gone = VecDeque::new();
     for now_ms in 0..1000 {
         for index in 0..3 {
-            queue.add(Packet::new(3 * now_ms + index, 1500, now_ms * MS, 0));
+            queue
+                .fifo
+                .put(Packet::new(3 * now_ms + index, 1500, now_ms * MS, 0));
         }
         for _ in 0..3 {
             queue.take(now_ms * MS + 4_999_999, &mut gone);
@@ -71,7 +73,7 @@ fn codel_leaves_short_waits_and_almost_empty_queues_alone() {
     }
     // One packet at a time may wait forever: with nothing behind it there is nothing to control.
     for now_ms in 0..1000 {
-        queue.add(Packet::new(now_ms, 1500, now_ms * MS, 0));
+        queue.fifo.put(Packet::new(now_ms, 1500, now_ms * MS, 0));
         queue.take((now_ms + 50) * MS, &mut gone);
     }
     assert_eq!(gone, []);
@@ -83,7 +85,7 @@ fn codel_goes_on_where_it_was_if_the_queue_soon_stands_again() {
     // 376 taken and 4 dropped by 386 ms: empty. Dropping began with count 1 and ended with 4.
     assert_eq!(drop_times_ms(&mut queue, 400), [110, 210, 281, 339]);
     for index in 0..500 {
-        queue.add(Packet::new(index, 1500, 390 * MS, 0));
+        queue.fifo.put(Packet::new(index, 1500, 390 * MS, 0));
     }
     let mut times = Vec::new();
     for now_ms in 400..700 {

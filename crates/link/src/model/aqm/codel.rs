@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::fifo::{drops, marks, refuses};
+use super::fifo::{Fifo, drops, marks, refuses};
 use super::{Context, Discipline, Kind, Packet};
 use crate::check::{check_ms, check_positive_ms};
 use crate::units::ns;
@@ -88,8 +88,8 @@ const MAX_PACKET: u64 = 1514;
 /// section 5.
 pub struct Codel {
     parameters: Parameters,
-    packets: VecDeque<Packet>,
-    bytes: u64,
+    /// Public for FQ-CoDel, which drops from the fattest of its queues.
+    pub fifo: Fifo,
     first_above_ns: Option<u64>,
     drop_next_ns: u64,
     count: u32,
@@ -101,34 +101,13 @@ impl Codel {
     pub fn new(parameters: Parameters) -> Self {
         Self {
             parameters,
-            packets: VecDeque::new(),
-            bytes: 0,
+            fifo: Fifo::default(),
             first_above_ns: None,
             drop_next_ns: 0,
             count: 0,
             last_count: 0,
             dropping: false,
         }
-    }
-
-    pub fn packets(&self) -> usize {
-        self.packets.len()
-    }
-
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    pub fn add(&mut self, packet: Packet) {
-        self.bytes += u64::from(packet.line_bytes);
-        self.packets.push_back(packet);
-    }
-
-    /// Takes the head out, whatever its wait.
-    pub fn pop(&mut self) -> Option<Packet> {
-        let packet = self.packets.pop_front()?;
-        self.bytes -= u64::from(packet.line_bytes);
-        Some(packet)
     }
 
     /// Takes the packet to send at `now_ns` (section 5.5); dropped packets are put into `gone`.
@@ -171,13 +150,13 @@ impl Codel {
 
     /// Section 5.6, `dodequeue`: the head, and whether it waited too long for an interval.
     fn next(&mut self, now_ns: u64) -> (Option<Packet>, bool) {
-        let Some(packet) = self.pop() else {
+        let Some(packet) = self.fifo.pop() else {
             self.first_above_ns = None;
             return (None, false);
         };
         let sojourn_ns = now_ns.saturating_sub(packet.at_ns);
         let mut ok_to_drop = false;
-        if sojourn_ns < self.parameters.target_ns || self.bytes <= MAX_PACKET {
+        if sojourn_ns < self.parameters.target_ns || self.fifo.bytes() <= MAX_PACKET {
             self.first_above_ns = None;
         } else {
             match self.first_above_ns {
@@ -204,7 +183,7 @@ impl Discipline for Codel {
         if full {
             return Some(refuses(packet));
         }
-        self.add(packet);
+        self.fifo.put(packet);
         None
     }
 
@@ -219,10 +198,10 @@ impl Discipline for Codel {
     }
 
     fn resume(&mut self, packet: Packet, _now_ns: u64) {
-        self.add(packet);
+        self.fifo.put(packet);
     }
 
     fn drain(&mut self) -> Vec<Packet> {
-        std::iter::from_fn(|| self.pop()).collect()
+        self.fifo.drain()
     }
 }

@@ -75,12 +75,15 @@ impl FqCodel {
     /// Drops half the packets of the flow with most bytes, from its head and at most 64, when the
     /// limit is reached (section 4.1).
     pub fn shed(&mut self, now_ns: u64, gone: &mut VecDeque<Packet>) {
-        let fattest = self.flows.iter_mut().max_by_key(|flow| flow.queue.bytes());
+        let fattest = self
+            .flows
+            .iter_mut()
+            .max_by_key(|flow| flow.queue.fifo.bytes());
         let Some(Flow { queue, .. }) = fattest else {
             return;
         };
-        for _ in 0..queue.packets().div_ceil(2).min(MOST_DROPPED) {
-            gone.extend(queue.pop().map(|packet| Packet {
+        for _ in 0..queue.fifo.len().div_ceil(2).min(MOST_DROPPED) {
+            gone.extend(queue.fifo.pop().map(|packet| Packet {
                 at_ns: now_ns,
                 dropped: Some(FULL),
                 ..packet
@@ -93,7 +96,7 @@ impl FqCodel {
     fn add(&mut self, packet: Packet) {
         let place = (mix(packet.header.flow ^ self.salt) % self.flows.len() as u64) as usize;
         let flow = &mut self.flows[place];
-        flow.queue.add(packet);
+        flow.queue.fifo.put(packet);
         if flow.listed == Listed::No {
             flow.listed = Listed::New;
             flow.credits = self.quantum;
