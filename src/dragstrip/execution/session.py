@@ -30,8 +30,8 @@ from dragstrip.visit.rehearsal import Rehearsal, rehearsal
 
 _OUTSIDE_SHARE = 0.06
 """A machine counts as busy if processes outside the testbed use more than this share of its CPU
-time. They used up to 4 % on a quiet machine, and at least 8 % beside each load of
-bench/visits/held_up.py."""
+time. They used at most 4 % on a quiet machine, and 8 % or more while a program of
+bench/visits/held_up.py kept it busy."""
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""The league as a Markdown page, with its pictures in a folder beside it."""
+"""The league as a Markdown page. Its pictures are in a folder next to the page."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Writes the league's pages beside its capsules.
+"""Writes the league's pages into the folder of its capsules.
 
 index.html       the league page
 league.md        the same as Markdown, with its pictures in pictures/

@@ -26,7 +26,7 @@ CHANGES: Mapping[int, tuple[str, ...]] = {
     ),
     19: (
         "a client that the study slows down is judged, by a fixed script in its page",
-        "the browser's clock is told by the request whose two stamps are closest",
+        "the offset of the browser's clock is that of the request whose two timestamps are closest",
     ),
     18: ("no record of TLS need be full over HTTP/2, where the longest body fills only a few",),
     17: (

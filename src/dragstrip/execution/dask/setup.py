@@ -16,7 +16,7 @@ RESOURCE = "testbed"
 
 
 class Setup(Struct, frozen=True, kw_only=True):
-    """What a worker needs to know of a study."""
+    """What a worker needs to prepare for a study."""
 
     token: str
     """Identifies one start of the client. Sessions are not shared between starts."""
