@@ -33,6 +33,11 @@ def measured(cdp: Cdp, session: str) -> float:
 
 
 def _script_ms(cdp: Cdp, session: str) -> float:
-    answer = cdp.call("Runtime.evaluate", session, expression=_SCRIPT, returnByValue=True)
+    """Runs in an isolated world, because a page may replace ``performance`` or ``Math``."""
+    frame = cdp.call("Page.getFrameTree", session)["frameTree"]["frame"]["id"]
+    world = cdp.call("Page.createIsolatedWorld", session, frameId=frame)["executionContextId"]
+    answer = cdp.call(
+        "Runtime.evaluate", session, expression=_SCRIPT, contextId=world, returnByValue=True
+    )
     value: float = answer["result"]["value"]
     return value
