@@ -8,12 +8,13 @@ from dragstrip.testbed.calibrate.measure import refuse_unless_good
 
 
 def before_visits(study: Study, capsule: Capsule, wish: bool | None, watcher: Watcher) -> None:
-    """Calibrate the study's networks unless the capsule has it already, and keep the result.
+    """Calibrate the study's networks unless the capsule has a calibration already, and store the
+    result.
 
     `wish` True calibrates in any case, False never; None calibrates networks that have no good
-    calibration in the capsule. Virtual time needs none, because a guest's link has no real time.
-    Raises `TestbedError` if the link is out of tolerance, and `InputError` for `wish` True in
-    virtual time.
+    calibration in the capsule. Virtual time needs no calibration, because a guest's link has no
+    real time. Raises `TestbedError` if the link is out of tolerance, and `InputError` for `wish`
+    True in virtual time.
     """
     if study.clock.virtual:
         if wish:

@@ -112,9 +112,9 @@ def _tried(session: Session, study: Study, stack: Stack) -> Iterator[Conformance
 def _early(
     session: Session, study: Study, stack: Stack, again: Visit
 ) -> Iterator[ConformanceResult]:
-    """Whether the server accepts early data: a repeat visit's first request goes out with the first
-    message of the handshake. Log, link and times tell. Yields nothing for a server that is known to
-    have no early data."""
+    """Check whether the server accepts early data: a repeat visit's first request goes out with the
+    first message of the handshake. The server's log, the link and the times show it. Yields no
+    result for a server that is known to have no early data."""
     serving, what = stack.serving, "takes early data on a repeat visit"
     may_choose = serving.fixed.get(stack.transport, {}).get("early_data") is None
     own = "early_data" in stack.own

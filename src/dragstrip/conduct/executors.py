@@ -16,10 +16,11 @@ from dragstrip.schedule.schedule import Schedule
 def executor_of(
     capsule: Capsule, schedule: Schedule, options: RunOptions, watcher: Watcher
 ) -> Executor:
-    """The executor, not yet open. Calibrates the link first, unless a cluster makes the visits.
+    """Return the executor, not yet open. Calibrates the link first, unless a cluster makes the
+    visits.
 
     Raises `TestbedError` if the link is out of tolerance, see `before_visits`, and `InputError` if
-    a cluster needs Dask and it is not installed.
+    Dask, which a cluster needs, is not installed.
     """
     study = schedule.study
     if options.cluster:

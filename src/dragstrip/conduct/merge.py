@@ -116,8 +116,8 @@ def _made(capsule: Capsule) -> dict[str, _Made]:
 
 
 def _owner(block: str, made: Sequence[dict[str, _Made]], whole: int) -> int:
-    """The part whose visits of the block count: one with all `whole` visits, else the one with the
-    most; the first one wins a tie."""
+    """Return the number of the part whose visits of the block count. A part with all `whole` visits
+    comes first, then the part with the most; on a tie the first part wins."""
 
     def worth(part: int) -> tuple[bool, int, int]:
         visits = made[part][block]

@@ -30,8 +30,9 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     virtual: bool = False
     """Whether visits run in virtual time."""
     computing: bool | None = None
-    """Whether computing takes time in virtual time; either turns virtual time on. None: with
-    browsers it does; the load generator predicts their network alone."""
+    """Whether computing takes time in virtual time; True and False both turn virtual time on. With
+    None, computing takes time for browsers, and the load generator predicts the network's share
+    alone."""
     client: str | None = None
     """``browser`` or ``loader``; None leaves the study's own."""
     device: str | None = None
@@ -64,11 +65,11 @@ class RunOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def slowdown(self) -> float:
-        """How many times slower the client is. Raises `InputError`."""
+        """Return how many times slower the client is. Raises `InputError`."""
         return find_slowdown(self.device) if self.device else 1.0
 
     def adapt(self, study: Study) -> Study:
-        """The study with the client, restarts and clock that these options choose. Raises
+        """Return the study with the client, restarts and clock that these options choose. Raises
         `InputError`."""
         if self.client:
             study = study_by(study, self.client)
@@ -86,8 +87,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         check_device(study)
 
     def check_place(self, clock: Clock) -> None:
-        """Raise `InputError` if the options that say where visits run do not fit together, or do
-        not fit the clock."""
+        """Raise `InputError` if the options that say where visits run do not fit together, or
+        contradict the clock."""
         self.jobs_here(clock)
         self._part()
         if self.admit_other_machines and self.cluster is None:
@@ -100,12 +101,13 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         return parse_jobs(str(self.jobs), most_jobs(clock))
 
     def jobs_per_machine(self, clock: Clock) -> int | None:
-        """Blocks that run in parallel on each machine of the cluster; None lets each decide.
-        Raises `InputError`."""
+        """Blocks that run in parallel on each machine of the cluster; None lets each machine
+        decide. Raises `InputError`."""
         return None if self.jobs in (None, "auto") else self.jobs_here(clock)
 
     def belongs(self, study: Study) -> Callable[[Block], bool]:
-        """Whether a block of the study belongs to the shard. Raises `InputError`."""
+        """Return a function that says whether a block of the study belongs to the shard. Raises
+        `InputError`."""
         return self._part().blocks(study)
 
     def _part(self) -> Shard:

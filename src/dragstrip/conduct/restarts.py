@@ -7,7 +7,8 @@ from dragstrip.model.study import Study
 
 
 def spread(study: Study, restarts: int | None) -> Study:
-    """The study with this number of restarts, or with its own if None. Raises `InputError`."""
+    """Return the study with this number of restarts, or with its own number if `restarts` is None.
+    Raises `InputError`."""
     if restarts is None:
         return study
     if restarts > study.runs:

@@ -11,7 +11,8 @@ from dragstrip.schedule.batch import batches
 
 
 class Shard(Struct, frozen=True):
-    """Shard `number` of `of`. Shards of a study share no block, and together they cover it."""
+    """The shard with this number, of a total of `of`. Shards of a study share no block, and
+    together they cover the study."""
 
     number: int = 1
     of: int = 1
@@ -20,9 +21,11 @@ class Shard(Struct, frozen=True):
         return f"{self.number}/{self.of}"
 
     def blocks(self, study: Study) -> Callable[[Block], bool]:
-        """Tells whether a block belongs to this shard. If a study stops cells early, each cell goes
-        to one shard, because all its blocks decide when it stops. Other studies distribute batches;
-        in real time a batch is one block."""
+        """Return a function that says whether a block belongs to this shard.
+
+        If a study stops cells early, each cell goes to one shard, because all blocks of a cell
+        decide when it stops. Other studies distribute batches; in real time a batch is one block.
+        """
         if study.stopping or study.slow:
             cells = set(study.cells()[self.number - 1 :: self.of])
             return lambda block: block.cell in cells

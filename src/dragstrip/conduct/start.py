@@ -13,9 +13,9 @@ from dragstrip.results.manifest import Start
 
 
 def start_of(study: Study, frozen: str, *, on_cluster: bool) -> Start:
-    """This start of the program, with the versions of browsers and servers on this machine. On a
-    cluster they are recorded when a machine is admitted. Raises `TestbedError` if a browser or the
-    guests' kernel is missing."""
+    """Describe this start of the program, with the versions of browsers and servers on this
+    machine. On a cluster the versions are recorded when a machine is admitted. Raises
+    `TestbedError` if a browser or the guests' kernel is missing."""
     if on_cluster:
         start = Start.here(browser_version="", command=tuple(sys.argv))
         return structs.replace(start, frozen=frozen)
@@ -30,9 +30,11 @@ def start_of(study: Study, frozen: str, *, on_cluster: bool) -> Start:
 
 
 def continues(study: Study, machine: str | None) -> Callable[[Visit], bool]:
-    """Tells whether this machine may complete the attempt of a given visit. `machine` None stands
-    for any machine of a cluster. Visits of older capsules name no machine. In virtual time every
-    machine may, because all give the same results."""
+    """Return a function that says whether this machine may complete the attempt of a given visit.
+
+    `machine` None stands for any machine of a cluster. Visits of older capsules name no machine. In
+    virtual time every machine may, because all give the same results.
+    """
     if study.clock.virtual:
         return lambda visit: True
     return lambda visit: machine is not None and visit.machine in ("", machine)

@@ -24,7 +24,7 @@ def quietly(networks: Sequence[Network]) -> Calibration:
 
 @contextmanager
 def unheard(schedule: Schedule, estimate: TimeEstimate) -> Iterator[Tell]:
-    """Report no progress."""
+    """Open a context that reports no progress."""
     yield lambda visit: None
 
 
@@ -34,6 +34,6 @@ class Watcher(Struct, frozen=True, kw_only=True):
     calibrating: Callable[[Sequence[Network]], Calibration] = quietly
     """Calibrates networks before the first visit, and may show progress."""
     said: Callable[[str], None] = lambda sentence: None
-    """Called with news about a cluster's machines."""
+    """Called with a sentence when a machine of a cluster joins, leaves or is refused."""
     progress: Callable[[Schedule, TimeEstimate], AbstractContextManager[Tell]] = unheard
     """A context for the visits of a study; yields a callback for each visit."""

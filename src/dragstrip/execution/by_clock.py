@@ -1,5 +1,5 @@
-"""Chooses by a study's clock the session that makes its visits, and how many blocks run in
-parallel."""
+"""Chooses the session that makes a study's visits, and how many blocks run in parallel. Both depend
+on the study's clock."""
 
 from collections.abc import Collection, Iterable, Iterator
 from functools import partial
@@ -26,15 +26,16 @@ if TYPE_CHECKING:
 def concurrency_of(
     study: Study, jobs: int, visits: Iterable[Visit], cores: int | None = None
 ) -> Concurrency:
-    """The rule for parallel blocks on a machine with this many cores (default: this machine)."""
+    """Return the rule that says how many blocks of the study run in parallel on a machine with this
+    many cores (default: this machine's)."""
     if study.clock.virtual:
         return GuestConcurrency(study, jobs)
     return RealTimeConcurrency(study, jobs, visits, cores=cores)
 
 
 def session_of(study: Study, artefacts: Path, rehearsed: Collection[str] = ()) -> SessionFactory:
-    """Opens the session for the study's visits: a testbed in which the pages of `rehearsed` are
-    rehearsed first, or guests."""
+    """Return a function that opens the session for the study's visits. In real time that is a
+    testbed, which first rehearses the pages of `rehearsed`; in virtual time it is guests."""
     if study.clock.virtual:
         return partial(guest_session, study, artefacts)
     return partial(visit_session, study, artefacts, rehearsed)
@@ -48,6 +49,6 @@ def checked(page: Page, *, virtual: bool, browser: str = TODAY) -> "Iterator[Che
         with guest_run(job, NETWORK, seed=0) as running:
             yield from running.results()
         return
-    from dragstrip.verdict.page_check import check  # with Pillow and NumPy, which import slowly
+    from dragstrip.verdict.page_check import check  # imports Pillow and NumPy, which import slowly
 
     yield from check(page, Client(), browser=browser)

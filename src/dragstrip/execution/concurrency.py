@@ -27,10 +27,11 @@ CPU_SHARE = 0.27
 """Share of all cores for browsers and origins together; links and dragstrip take a few percent
 more."""
 SHORT_S = 2.0
-"""Load time: shorter loads are mostly CPU work, and more than one other block disturbs them."""
+"""Load time in seconds. Shorter loads are mostly CPU work, and more than one other block disturbs
+them."""
 SHORT_JOBS = 2
 STAGGER_S = 1.5
-"""Time between the starts of two blocks: testbeds that start together stay in phase."""
+"""Seconds between the starts of two blocks: testbeds that start together stay in phase."""
 RECENT_VISITS = 30
 """Visits after which the limit on parallel blocks is reviewed. Visits that run alone count only if
 the limit is one."""
@@ -58,7 +59,7 @@ class FirstWorkers(NamedTuple):
     visits."""
 
     workers: int
-    """Number of workers. It is 0 if nothing runs in parallel: then one is opened when needed."""
+    """Number of workers. 0 if nothing runs in parallel: then a worker is opened when needed."""
     pages: tuple[str, ...]
     """Pages to rehearse in each worker: those of blocks that run in parallel."""
 
@@ -75,7 +76,7 @@ class Pacing(Protocol):
 
 
 class Concurrency(Protocol):
-    """Decides which blocks may run in parallel, and estimates how long that takes."""
+    """Decides which blocks may run in parallel, and estimates how long a study's visits take."""
 
     jobs: int
     stagger_s: float
@@ -89,10 +90,10 @@ class Concurrency(Protocol):
 
     def first_workers(self, left: Mapping[CellKey, int]) -> FirstWorkers: ...
     def at_once(self, cell: CellKey) -> float:
-        """How many blocks like this one may run in parallel, on average."""
+        """Return how many blocks of this cell may run in parallel, on average."""
 
     def seconds(self, visits: Mapping[CellKey, int]) -> float:
-        """Seconds for this many visits on each cell."""
+        """Return how many seconds this many visits on each cell take."""
 
 
 class RealTimeConcurrency:
@@ -139,7 +140,8 @@ class RealTimeConcurrency:
         self._limit(visit.cell).learn(visit.beside, overloaded)
 
     def first_workers(self, left: Mapping[CellKey, int]) -> FirstWorkers:
-        """Which workers to open for the visits left on each cell."""
+        """Return which workers to open before the first visit, given the number of visits left on
+        each cell."""
         slow = [cell for cell, n in left.items() if n and self._rate_mbps(cell) <= SLOW_MBPS]
         blocks = int(sum(left[cell] for cell in slow) / self._study.visits_per_block)
         if min(self.jobs, blocks) < 2:
@@ -147,7 +149,7 @@ class RealTimeConcurrency:
         return FirstWorkers(min(self.jobs, blocks), tuple(dict.fromkeys(cell[0] for cell in slow)))
 
     def at_once(self, cell: CellKey) -> float:
-        """How many blocks like this one may run in parallel, on average."""
+        """Return how many blocks of this cell may run in parallel, on average."""
         rate = self._rate_mbps(cell)
         if rate > SLOW_MBPS:
             return 1.0
@@ -155,7 +157,7 @@ class RealTimeConcurrency:
         return max(1.0, min(self._limit(cell).most, by_rate, CPU_SHARE / self._cpu_share(cell)))
 
     def seconds(self, visits: Mapping[CellKey, int]) -> float:
-        """Seconds for this many visits on each cell."""
+        """Return how many seconds this many visits on each cell take."""
         return sum(n * self.pace.visit_s(c) / self.at_once(c) for c, n in visits.items() if n)
 
     def _limit(self, cell: CellKey) -> "_Limit":

@@ -13,14 +13,15 @@ from dragstrip.schedule.schedule import Attempt
 
 
 class AttemptState(Struct, frozen=True, kw_only=True):
-    """The state of an attempt."""
+    """What an executor reports of an attempt."""
 
     host: Host
     attempt: Attempt
     made: Sequence[MadeVisit] = ()
     """Visits made since the last answer, without a verdict."""
     over: bool = False
-    """Whether the machine has stopped work on it. Any machine may make the visits it lacks."""
+    """Whether the machine has stopped work on the attempt. Any machine may make the visits that the
+    attempt still lacks."""
 
 
 class Executor(Protocol):
@@ -44,7 +45,8 @@ class Executor(Protocol):
         """
 
     def browser(self, visit: Visit) -> str:
-        """Name and version of the browser that made the visit, as it reports them."""
+        """Return name and version of the browser that made the visit, as the browser reports
+        them."""
 
     def close(self) -> None:
         """Close everything that was opened, even if opening failed halfway."""

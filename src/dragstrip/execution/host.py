@@ -1,5 +1,5 @@
-"""A machine with its running attempts. It decides which attempts may begin, by one rule for all
-executors."""
+"""A machine with its running attempts. One rule, the same for all executors, decides which attempts
+may begin."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -44,8 +44,8 @@ class Host:
         return attempt
 
     def _next(self, schedule: Schedule) -> Attempt | None:
-        """The next attempt of the current restart. Attempts of other restarts begin only when
-        nothing runs."""
+        """Return the next attempt of the current restart. Attempts of other restarts begin only
+        when nothing runs."""
         running = [attempt.block for attempt in self._beside]
 
         def allows(block: Block) -> bool:
@@ -69,8 +69,8 @@ class Host:
         return max(0.0, self._next_start - time.monotonic())
 
     def beside(self, attempt: Attempt) -> int:
-        """The largest number of other attempts that ran in parallel since this attempt's last
-        visit."""
+        """Return the largest number of other attempts that ran in parallel since this attempt's
+        last visit."""
         return self._beside[attempt]
 
     def made(self, attempt: Attempt) -> None:
@@ -83,7 +83,8 @@ class Host:
 
 
 def seconds_left(hosts: Sequence[Host], left: Mapping[CellKey, int]) -> float:
-    """Seconds for this many visits on each cell, on all machines together; 0 without machines."""
+    """Return the seconds that all machines together take for this many visits on each cell; 0
+    without machines."""
     alone = [host.concurrency.seconds(left) for host in hosts]
     if not alone or min(alone) <= 0:
         return 0.0

@@ -19,8 +19,8 @@ _PROGRAMS = ("link", "origin")
 
 
 def browsers_of(study: Study) -> dict[str, str]:
-    """The browser or load generator and its version, by stack. Raises `TestbedError` if one is
-    missing."""
+    """Return the browser or load generator and its version for each stack, by name. Raises
+    `TestbedError` if a browser is missing."""
     return {stack.name: browser_version(stack.browser) for stack in study.visited}
 
 
@@ -31,12 +31,14 @@ def servers_of(study: Study) -> dict[str, str]:
 
 
 def guest_of(study: Study) -> str:
-    """Name of the guests' kernel; empty in real time. Raises `TestbedError` if there is none."""
+    """Return the name of the guests' kernel; empty in real time. Raises `TestbedError` if there is
+    none."""
     return name_of(kernel()) if study.clock.virtual else ""
 
 
 def fingerprint(study: Study) -> Fingerprint:
-    """This machine's fingerprint. Raises `TestbedError` if it lacks what the study needs."""
+    """Return this machine's fingerprint. Raises `TestbedError` if the machine lacks what the study
+    needs."""
     return Fingerprint(
         machine=Machine.here(),
         dragstrip=own_git() or __version__,

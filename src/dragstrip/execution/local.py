@@ -101,7 +101,7 @@ def run_here(
     concurrency: Concurrency | None = None,
     session: SessionFactory | None = None,
 ) -> None:
-    """Call `run` on this machine; see `LocalExecutor`."""
+    """Run the schedule on this machine; see `LocalExecutor`."""
     executor = LocalExecutor(schedule, artefacts, concurrency=concurrency, session=session)
     with opened(executor):
         run(schedule, keep, executor)

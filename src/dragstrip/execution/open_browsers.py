@@ -17,7 +17,7 @@ from dragstrip.model.visit import OF_BROWSERS
 from dragstrip.testbed.testbed import Testbed
 
 OpenBrowser = tuple[str, Protocol, tuple[str, ...]]
-"""Name, protocol and flags of a browser. Visits with equal ones share a browser."""
+"""Name, protocol and flags of a browser. Visits for which all three are equal share a browser."""
 _MOST_OPEN = 8
 """Most open browsers per session. A Firefox takes about 400 MB; a guest has 6 GB."""
 
@@ -47,7 +47,7 @@ class OpenBrowsers:
         self._quic_flags: dict[str, tuple[str, ...]] = {}
 
     def needed(self, page: Page, stack: Stack) -> OpenBrowser:
-        """The browser that loads this page over this stack."""
+        """Return which browser loads this page over this stack."""
         if page.live and stack.protocol == "h3":
             if page.url not in self._quic_flags:
                 self._quic_flags[page.url] = self._where_quic_is(page)
@@ -56,7 +56,8 @@ class OpenBrowsers:
         return stack.browser, stack.protocol, flags
 
     def get(self, needed: OpenBrowser) -> Driven:
-        """The browser, started if it does not run. Raises `TestbedError`, `BrowserError`."""
+        """Return this browser; start it if it does not run. Raises `TestbedError`,
+        `BrowserError`."""
         if needed in self._open:
             self._open[needed] = self._open.pop(needed)
             return self._open[needed][0]
@@ -67,7 +68,7 @@ class OpenBrowsers:
         return self._open[needed][0]
 
     def started(self, needed: OpenBrowser) -> contextlib.AbstractContextManager[Driven]:
-        """A new browser of this kind for one use, which is not kept open."""
+        """Start a browser of this kind for one use; it is not kept open."""
         name, protocol, flags = needed
         log = self._net_log(protocol)
         return kind_of(name).start(self._bed, self._client, protocol, flags, log)
@@ -78,9 +79,9 @@ class OpenBrowsers:
         self._closed(browser)
 
     def _where_quic_is(self, page: Page) -> tuple[str, ...]:
-        """Flags that force QUIC on the hosts of a live page that support it.
+        """Return flags that force QUIC on the hosts of a live page that support it.
 
-        If QUIC were forced on every host, those without it would fail. Raises `InputError`.
+        If QUIC were forced on every host, hosts without it would fail. Raises `InputError`.
         """
         self._bed.link.passthrough()
         with (
@@ -95,7 +96,7 @@ class OpenBrowsers:
         return (f"--origin-to-force-quic-on={forced}",)
 
     def _net_log(self, protocol: Protocol) -> Path | None:
-        """The NetLog's file. Each started browser has its own."""
+        """Return the path for a NetLog. Each started browser has its own."""
         if not (self._artefacts and self._client.net_log):
             return None
         return self._artefacts / OF_BROWSERS / f"{protocol}-{time.time_ns() // 1_000_000}.json"

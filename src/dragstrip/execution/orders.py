@@ -1,6 +1,6 @@
 """Orders for visits, and the visits that a session returns.
 
-A guest imports this module but not those that order visits, so that it starts fast.
+A guest imports this module but not the modules that order visits, so that it starts fast.
 """
 
 from collections.abc import Callable
@@ -20,12 +20,13 @@ class VisitOrder(Struct, frozen=True, kw_only=True):
     attempt: int
     stack: str
     last: str = ""
-    """Id of the last block that is ordered together with this one; empty if it is this one."""
+    """Id of the last block that is ordered together with this one; empty if this block is the
+    last."""
 
 
 MadeVisit = tuple[Visit, Load]
 """A visit without a verdict, and its load."""
 Visitor = Callable[[VisitOrder], MadeVisit]
 SessionFactory = Callable[[], AbstractContextManager[Visitor]]
-"""Opens the session in which visits are made. It is sent to another process, so it must be
-picklable."""
+"""Opens the session in which visits are made. The function is sent to another process, so it must
+be picklable."""

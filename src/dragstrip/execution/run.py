@@ -12,9 +12,8 @@ from dragstrip.model.visit import Visit
 from dragstrip.schedule.schedule import Schedule
 
 Keep = Callable[[Visit, Load], None]
-"""Called with each visit as soon as it is made, one at a time. It must store the visit before it
-returns.
-"""
+"""Called with each visit as soon as it is made, one at a time. The function must store the visit
+before it returns."""
 
 
 def run(schedule: Schedule, keep: Keep, executor: Executor) -> None:
@@ -50,6 +49,7 @@ def _receive(answer: AttemptState, schedule: Schedule, keep: Keep) -> None:
 
 
 def _pause_s(hosts: Sequence[Host]) -> float | None:
-    """Seconds until a waiting machine may begin another block; None if none waits."""
+    """Return the seconds until a waiting machine may begin another block; None if no machine
+    waits."""
     pauses = [host.pause_s() for host in hosts if host.running]
     return min((pause for pause in pauses if pause > 0), default=None)

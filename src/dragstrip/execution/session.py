@@ -38,11 +38,14 @@ bench/visits/held_up.py kept it busy."""
 def visit_session(
     study: Study, artefacts: Path | None = None, rehearsed: Collection[str] = ()
 ) -> Iterator[Visitor]:
-    """Open a session and rehearse these pages. Other pages are rehearsed before their first visit.
+    """Open a session and rehearse the pages of `rehearsed`. Other pages are rehearsed before their
+    first visit.
 
     Files of a whole browser (its NetLog) go to `artefacts`. Raises `TestbedError` and
-    `BrowserError`. On a busy machine a block's processes get precedence for all its visits or for
-    none, so that all stacks are treated alike.
+    `BrowserError`.
+
+    On a busy machine all of a block's visits get precedence for their processes, or none does. So
+    all stacks are treated alike.
     """
     with open_session(study, artefacts) as session, precedence(session.spaces) as ahead:
         start = _start()
@@ -86,11 +89,11 @@ def _start() -> str:
 
 
 def wants_precedence(last: Visit | None) -> bool:
-    """Whether the next block needs precedence, because other processes used the CPU during the last
-    visit. The first block gets none: a testbed that has just opened uses the CPU itself.
+    """Return whether the next block needs precedence, because other processes used the CPU during
+    the last visit. The first block gets none: a testbed that has just opened uses the CPU itself.
 
-    The CPU time of the link and of dragstrip does not count, because they use a tenth of two CPUs
-    over a fast link.
+    The CPU time of the link and of dragstrip does not count, because over a fast link they use a
+    tenth of two CPUs.
     """
     outside = outside_share(last.host) if last and last.host else None
     return outside is not None and outside > _OUTSIDE_SHARE
@@ -98,9 +101,8 @@ def wants_precedence(last: Visit | None) -> bool:
 
 @contextlib.contextmanager
 def open_session(study: Study, artefacts: Path | None = None) -> Iterator["Session"]:
-    """Open a session for all pages of the study. It serves recorded pages, and reaches live pages
-    where they are. Files of its browsers go to `artefacts`.
-    """
+    """Open a session for all pages of the study. The session serves recorded pages itself, and
+    loads live pages from the internet. Files of its browsers go to `artefacts`."""
     live = any(page.live for page in study.pages)
     ca = Path(study.ca) if study.ca else None
     page_layouts = layouts(servers(page, study.addresses) for page in study.pages)
@@ -123,7 +125,7 @@ def open_session(study: Study, artefacts: Path | None = None) -> Iterator["Sessi
 class Session:
     """An open testbed with its browsers, which `open_session` makes.
 
-    It serves pages, and rehearses each before its first visit.
+    The session serves pages, and rehearses each page before its first visit.
     """
 
     def __init__(
@@ -176,13 +178,13 @@ class Session:
         return visit(self._bed, browser, plan)
 
     def rehearse(self, page: Page, stack: Stack, connection: ConnectionMode = "first") -> Driven:
-        """Rehearse the page if it still has to be, and return the browser that visits it with this
+        """Rehearse the page unless that is done, and return the browser that visits it with this
         stack. Raises as `visit` does.
 
         A rehearsal is a load without emulation that does not count. It shows which objects the page
         requests, and which URLs its recording lacks. It also warms up the browser process and the
-        page. By the clock `network`, in which computing takes no time, one rehearsal in a separate
-        browser serves all protocols. By others each browser rehearses by itself.
+        page. With the clock `network`, in which computing takes no time, one rehearsal in a
+        separate browser serves all protocols. With other clocks each browser rehearses by itself.
         """
         if page is not self._serving:
             if not page.live:
@@ -226,8 +228,8 @@ class Session:
     def _fetched(
         self, page: Page, stack: Stack, connection: ConnectionMode
     ) -> tuple[int, ...] | None:
-        """Numbers of the objects that all successful rehearsals in the stack's browser fetched;
-        None if none succeeded."""
+        """Return the numbers of the objects that all successful rehearsals in the stack's browser
+        fetched; None if no rehearsal succeeded."""
         rehearsals = self._rehearsals(page, stack, connection)
         fetched = [r.fetched for r in rehearsals if r.fetched is not None]
         return tuple(sorted(frozenset.intersection(*fetched))) if fetched else None

@@ -55,10 +55,10 @@ class Worker:
         self._order()
 
     def answer(self) -> MadeVisit | None:
-        """A visit if one was made; None if another answer must be awaited.
+        """Return a visit if one was made; None if another answer must be awaited.
 
-        Raises `TestbedError` if the testbed is not available, or if it or its browser crashes
-        repeatedly.
+        Raises `TestbedError` if the testbed is not available, or if the testbed or its browser
+        crashes repeatedly.
         """
         try:
             return self._process.answer()
@@ -73,7 +73,7 @@ class Worker:
             return None
 
     def go_on(self) -> bool:
-        """Begin the next visit of the attempt; False if all are made."""
+        """Begin the next visit of the attempt; return False if all its visits are made."""
         self._position, self._crashes = self._position + 1, 0
         if self._position == len(self._orders):
             return False
@@ -81,7 +81,7 @@ class Worker:
         return True
 
     def end(self) -> None:
-        """Ask the process to stop, whatever it is doing. See `wait`."""
+        """Ask the process to stop, even in the middle of a visit. See `wait`."""
         self._process.end()
 
     def wait(self) -> None:
@@ -127,13 +127,16 @@ class WorkerProcess:
         self.connection.send(session)
 
     def order(self, order: VisitOrder) -> None:
-        with contextlib.suppress(OSError):  # if it is dead, `answer` raises
+        with contextlib.suppress(OSError):  # if the process is dead, `answer` raises
             self.connection.send(order)
 
     def answer(self) -> MadeVisit | None:
-        """None whenever the process has opened a session, then the ordered visits. Raises
-        `BrowserError` or `ProgramEnded`, after which it opens another session and takes orders;
-        `InputError` or another `TestbedError`, after which it takes none; `EOFError` if it died."""
+        """Return None whenever the process has opened a session, and after that each ordered visit.
+
+        After `BrowserError` or `ProgramEnded` the process opens another session and takes orders.
+        After `InputError` or another `TestbedError` it takes none. Raises `EOFError` if the process
+        died.
+        """
         try:
             answer = self.connection.recv()
         except ConnectionResetError:
@@ -144,7 +147,7 @@ class WorkerProcess:
         return made
 
     def end(self) -> None:
-        """Ask the process to stop, whatever it is doing. See `wait`."""
+        """Ask the process to stop, even in the middle of a visit. See `wait`."""
         self._process.terminate()
 
     def wait(self) -> None:
@@ -172,8 +175,7 @@ def main() -> None:
 def _obey(
     connection: "Connection[MadeVisit | Exception | None, VisitOrder]", session: SessionFactory
 ) -> None:
-    """Make visits in one session, and in a new one if its browser or one of its programs
-    crashed."""
+    """Make visits in one session. Open a new one if its browser or one of its programs crashed."""
     failed = 0
     while True:
         order = None
@@ -192,7 +194,7 @@ def _obey(
 
 
 def broken(error: Exception, times: int, when: str = "") -> TestbedError:
-    """The error to raise when trying again is of no use."""
+    """Return the error to raise after `times` attempts failed."""
     said = str(error) or "its process ended"
     if isinstance(error, ProgramEnded):
         return ProgramEnded(f"the testbed broke {times} times{when}: {said}")

@@ -44,13 +44,13 @@ def extent(study: Study) -> Extent:
 
 
 def _alone(study: Study) -> bool:
-    """Whether each block is its own batch: there is no guest to share, or each block needs its own
-    browser because a NetLog belongs to a whole browser."""
+    """Return whether each block is its own batch. It is one if the study uses no guests, or if each
+    block needs its own browser because a NetLog belongs to a whole browser."""
     return not study.clock.virtual or study.client.net_log
 
 
 def batches(study: Study) -> list[tuple[Block, ...]]:
-    """All blocks of the study in batches. A guest makes the blocks of a batch in this order.
+    """Return all blocks of the study in batches. A guest makes the blocks of a batch in this order.
 
     More runs only append batches, and a larger sample begins with the cells of a smaller one. So
     earlier blocks stay unchanged.
@@ -59,8 +59,8 @@ def batches(study: Study) -> list[tuple[Block, ...]]:
 
 
 def _drawn(study: Study) -> list[tuple[Block, ...]]:
-    """Batches of a sample, whose cells have little in common. With the load generator, the study
-    sets how many blocks share a guest; with browsers each block has its own."""
+    """Return the batches of a sample, whose cells have little in common. With the load generator,
+    the study sets how many blocks share a guest; with browsers each block has its own guest."""
     size = 1 if _alone(study) or not study.predicted else study.per_guest
     rounds: dict[int, list[Block]] = {}
     for block in study.blocks():
@@ -82,7 +82,7 @@ def _crossed(study: Study) -> list[tuple[Block, ...]]:
             block.page,
             block.connection,
             place // reach.networks,
-            bisect_right(looks, block.index),  # a cell may end there
+            bisect_right(looks, block.index),  # a cell may end at one of these numbers of blocks
             block.index // reach.runs,
         )
         batches_of.setdefault(key, []).append(block)

@@ -1,10 +1,13 @@
-"""How long a visit takes and how much CPU it needs: estimated at first, then measured.
+"""Estimates how long a visit takes and how much CPU it needs, and measures both once there are
+visits.
 
-The expected time of a visit is the sum of `OVERHEAD_S`, of the transfer time of the page's bytes,
-and of `ROUNDS` round trips plus those of slow start from 10 segments. The transfer rate is that of
-the line or that which random loss allows, whichever is less: sqrt(3/2) / sqrt(loss) segments per
-round trip and connection (Mathis et al., CCR 27(3), 1997). A repeat visit first loads the page once
-at the same round trip, without a rate limit. Reruns of invalid blocks are not included.
+The expected time of a visit is the sum of three parts: `OVERHEAD_S`, the transfer time of the
+page's bytes, and the time of `ROUNDS` round trips plus those of slow start from 10 segments.
+
+The transfer rate is the line's, or the rate that random loss allows if that is lower: sqrt(3/2) /
+sqrt(loss) segments per round trip and connection (Mathis et al., CCR 27(3), 1997). A repeat visit
+first loads the page once at the same round trip, without a rate limit. Reruns of invalid blocks are
+not included.
 """
 
 from collections.abc import Iterable
@@ -20,26 +23,29 @@ OVERHEAD_S = 2.0
 ROUNDS = 6
 SEGMENT_BYTES = 1448
 CPU_S = 0.5
-"""CPU seconds of browser and origin per visit, and again per megabyte of the page."""
+"""CPU seconds of browser and origin per visit, apart from those that grow with the page's size."""
 CPU_S_PER_MB = 1.0
 
 
 def visit_s(size: int, hosts: int, network: Network, connection: ConnectionMode = "first") -> float:
-    """Expected seconds of a visit to a page of this size on this many hosts."""
+    """Return the expected seconds of a visit to a page of `size` bytes on this many hosts."""
     before_s = _rounds_s(size, hosts, network) if connection != "first" else 0
     return OVERHEAD_S + before_s + load_s(size, hosts, network)
 
 
 def load_s(size: int, hosts: int, network: Network) -> float:
-    """Expected seconds from the start of the navigation to the end of the visit."""
+    """Return the expected seconds from the start of the navigation to the end of the visit. `size`
+    is in bytes."""
     carry_s = max(network.down.least_ms(size), size * 0.008 / lossy_mbps(hosts, network)) / 1000
     return carry_s + _rounds_s(size, hosts, network)
 
 
 def lossy_mbps(hosts: int, network: Network) -> float:
-    """The total downstream rate in Mbit/s that random loss allows, with one connection per host;
-    `inf` without loss or delay. It holds for senders that treat loss as congestion, so not for
-    BBR."""
+    """Return the total downstream rate in Mbit/s that random loss allows, with one connection per
+    host; `inf` without loss or delay.
+
+    The formula holds for senders that treat loss as congestion, so not for BBR.
+    """
     if not (network.down.mean_loss and network.rtt_ms):
         return inf
     segments = sqrt(1.5 / network.down.mean_loss) / network.rtt_ms * 1000
@@ -52,8 +58,8 @@ def _rounds_s(size: int, hosts: int, network: Network) -> float:
 
 
 class StudyPace:
-    """Time and CPU of a study's visits, by cell. Estimates for an unvisited cell are scaled by the
-    mean deviation of the visited cells from `visit_s`."""
+    """Time and CPU of a study's visits, by cell. Estimates for a cell without visits are scaled by
+    how far the visited cells were from `visit_s` on average."""
 
     def __init__(self, study: Study, visits: Iterable[Visit] = ()) -> None:
         self._study = study
@@ -90,13 +96,13 @@ class StudyPace:
         return known * self._expected[cell]
 
     def load_s(self, cell: CellKey) -> float:
-        """Seconds from the start of a visit's navigation to the visit's end."""
+        """Return the seconds from the start of a visit's navigation to the visit's end."""
         if cell in self._loaded:
             return self._loaded[cell].value
         return load_s(*self._weight(cell), self._study.network(cell[1]))
 
     def cpu_s(self, page: str) -> float:
-        """CPU seconds that browser and origin spend on a visit."""
+        """Return the CPU seconds that browser and origin spend on a visit."""
         if page in self._cpu:
             return self._cpu[page].value
         return CPU_S + CPU_S_PER_MB * self._study.page(page).body_bytes / 1e6

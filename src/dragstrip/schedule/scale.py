@@ -14,9 +14,12 @@ _MOST = 100
 
 
 def scaled(study: Study, scale: str) -> Study:
-    """The study at a scale. ``paper`` is the whole study. ``smoke`` is one block of each of the
-    cheapest cells that fit into ten minutes. A number from 0 to 1, or a fraction, is a share of the
-    runs; a fraction may exceed 1. Raises `InputError`."""
+    """Return the study at a scale. Raises `InputError`.
+
+    The scale ``paper`` is the whole study. ``smoke`` is one block of each of the cheapest cells
+    that fit into ten minutes. A number from 0 to 1, or a fraction such as ``1/20``, is a share of
+    the runs; a fraction may exceed 1.
+    """
     share = share_of(scale)
     if share is None:
         return structs.replace(study, runs=1, only=_cheapest(study, SMOKE_S))
@@ -24,7 +27,7 @@ def scaled(study: Study, scale: str) -> Study:
 
 
 def share_of(scale: str) -> Fraction | None:
-    """Share of the runs; None for ``smoke``. Raises `InputError`."""
+    """Return the share of the runs; None for ``smoke``. Raises `InputError`."""
     if scale == "smoke":
         return None
     try:
@@ -41,7 +44,7 @@ def share_of(scale: str) -> Fraction | None:
 
 
 def _cheapest(study: Study, budget_s: float) -> tuple[CellKey, ...]:
-    """The cheapest cells whose visits fit the budget; at least one cell."""
+    """Return the cheapest cells whose visits fit into `budget_s`; at least one cell."""
     pace = StudyPace(study)
     prices = sorted((pace.visit_s(cell) * study.visits_per_block, cell) for cell in study.cells())
     chosen: list[CellKey] = []

@@ -1,4 +1,4 @@
-"""Keeps track of visits that were made, and decides which come next. It knows nothing about
+"""Keeps track of visits that were made, and decides which come next. The module knows nothing about
 testbeds, so it is easy to test."""
 
 from collections import Counter
@@ -22,7 +22,7 @@ _Turn = tuple[int, int, int]
 
 
 class Attempt(Struct, frozen=True, kw_only=True):
-    """One attempt at a block, and the stacks it still lacks, in order."""
+    """One attempt at a block, and the stacks whose visits it still lacks, in order."""
 
     block: Block
     attempt: int
@@ -47,11 +47,11 @@ class Schedule:
     Blocks are ordered by run: every cell gets a first block before any gets a second. A block is
     handed out together with the others of its batch that lack visits (`dragstrip.schedule.batch`).
     An invalid block is attempted again while reruns are left. This happens after all other blocks
-    of its restart, because a host that was too busy is likely to stay so for a while. With `stop`,
-    a cell gets blocks up to its next look, and none after `stop` returns true. Blocks for which
-    `mine` is false belong to other shards. Two machines never share a block: if an earlier start
-    left an attempt unfinished and `continues` is false for its visits, the attempt stays incomplete
-    and its block is attempted again.
+    of its restart, because a host that was too busy is likely to stay so for a while. If `stop` is
+    given, a cell gets blocks up to its next look, and none after `stop` returns true. Blocks for
+    which `mine` is false belong to other shards. Two machines never share a block: if an earlier
+    start left an attempt unfinished and `continues` is false for its visits, the attempt stays
+    incomplete and its block is attempted again.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Schedule:
         self._numbers = {block.id: number for number, block in enumerate(self._blocks)}
         self._made: dict[tuple[str, int], dict[str, Visit]] = {}
         self._valid: dict[tuple[str, int], bool] = {}
-        """Whether each complete attempt is valid."""
+        """Whether each complete attempt, by block and number, is valid."""
         self._settled: dict[str, BlockVisits] = {}
         """Blocks that are finished: the visits of valid blocks; empty for blocks that were given
         up."""
@@ -84,7 +84,7 @@ class Schedule:
                 self._cut.setdefault(block_id, set()).add(number)
         self._cells = {cell: _Cell(blocks, study) for cell, blocks in self._by_cell().items()}
         self.left: Counter[CellKey] = Counter()
-        """Visits left on each cell, if none is invalid and no cell stops early."""
+        """Number of visits left on each cell, if no visit is invalid and no cell stops early."""
         self._open: list[_Turn] = []
         for number, block in enumerate(self._blocks):
             attempt = self._attempt_of(block)
@@ -99,7 +99,7 @@ class Schedule:
 
     def take(self, admit: Callable[[Block], bool] = lambda _: True) -> Attempt | None:
         """Take the next attempt whose block is admitted; None if there is none. No other caller
-        gets it until it is given back."""
+        gets the attempt until it is given back."""
         passed: list[_Turn] = []
         found = None
         while self._open and not found and len(passed) < WINDOW:
@@ -114,8 +114,9 @@ class Schedule:
         return found
 
     def _with_batch(self, block: Block, attempt: int) -> Attempt:
-        """An attempt at the block together with the rest of its batch. They are no longer open. A
-        repeated attempt has only its own block, because the others may be valid by then."""
+        """Return an attempt at the block together with the rest of its batch, and mark their blocks
+        as taken. A repeated attempt has only its own block, because the others may be valid by
+        then."""
         together = [block]
         if not attempt and len(self._batch[block.id]) > 1:
             turns = {
@@ -165,14 +166,14 @@ class Schedule:
         return self.study.restart_of(self._blocks[number]), attempt, number
 
     def judged(self, visit: Visit) -> Visit:
-        """A new visit with the verdict on its own evidence."""
+        """Return a new visit with the verdict on its own evidence."""
         return self._judge.judged(visit)
 
     def visits_made(self) -> int:
         return self._count
 
     def visits_left(self) -> int:
-        """Number of visits left, if none is invalid and no cell stops early."""
+        """Return the number of visits left, if no visit is invalid and no cell stops early."""
         return self.left.total()
 
     def decided(self) -> list[CellKey]:
@@ -198,7 +199,8 @@ class Schedule:
             self._made[attempt] = {stack: _slim(v) for stack, v in made.items()}
 
     def _attempt_of(self, block: Block) -> int | None:
-        """Number of the attempt that lacks visits; None if the block is valid or given up."""
+        """Return the number of the attempt that lacks visits; None if the block is valid or given
+        up."""
         if block.id in self._settled:
             return None
         for attempt in self._attempts(block):
@@ -218,7 +220,8 @@ class Schedule:
             self._valid.pop((block.id, attempt), None)
 
     def _attempts(self, block: Block) -> Iterator[int]:
-        """Numbers of the block's possible attempts, without those that stay incomplete."""
+        """Return the numbers of the block's possible attempts, without attempts that stay
+        incomplete."""
         cut = self._cut.get(block.id, set())
         return (n for n in range(self.study.reruns + 1 + len(cut)) if n not in cut)
 
@@ -262,7 +265,7 @@ class _Cell:
 
 
 def _slim(visit: Visit) -> Visit:
-    """The visit reduced to what a stop rule needs: the evidence of a large study would fill the
-    memory."""
+    """Return the visit reduced to what a stop rule needs: the evidence of a large study would fill
+    the memory."""
     bare = {"requests": (), "served": (), "connections": (), "visual": None, "link": None}
     return structs.replace(visit, **bare)

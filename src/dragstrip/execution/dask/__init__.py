@@ -1,2 +1,2 @@
-"""The executor that uses the workers of a Dask cluster. It imports Dask, so it is imported only
-when a cluster is requested."""
+"""The executor that uses the workers of a Dask cluster. This folder imports Dask, so it is imported
+only when a cluster is requested."""

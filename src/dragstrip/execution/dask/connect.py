@@ -17,10 +17,10 @@ _TIMEOUT_S = 10
 
 @contextlib.contextmanager
 def connected(address: str, said: Callable[[str], None]) -> Iterator[Client]:
-    """A client of the scheduler at `address`. ``local:N`` starts N workers here, which end with the
-    context. ``tcp://...`` is a running scheduler. Anything else names an entry under
-    `dragstrip.clusters` of Dask's configuration. `said` is called with the reason if workers cannot
-    be started.
+    """Yield a client of the scheduler at `address`. The address ``local:N`` starts N workers here,
+    which end with the context. ``tcp://...`` is a running scheduler. Anything else names an entry
+    under `dragstrip.clusters` of Dask's configuration. `said` is called with the reason if workers
+    cannot be started.
 
     Raises `InputError` if there is no such entry, or if the scheduler does not answer.
     """

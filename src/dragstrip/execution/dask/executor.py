@@ -41,8 +41,8 @@ class DaskExecutor:
     blocks holds.
 
     If attempts do not disturb each other, some are sent to a worker in advance, and short ones
-    share a task. If a worker is lost, its attempts return to the schedule. If it comes back later,
-    its results are ignored.
+    share a task. If a worker is lost, its attempts return to the schedule. If the worker comes back
+    later, its results are ignored.
     """
 
     def __init__(
@@ -199,8 +199,9 @@ def dask_executor(
     calibrate: bool | None,
     said: Callable[[str], None],
 ) -> DaskExecutor:
-    """The executor for a study's visits. `jobs` is the number of parallel blocks per machine; None
-    lets each machine decide. Raises `InputError` if the options contradict each other."""
+    """Return the executor that makes a study's visits on a cluster. `jobs` is the number of
+    parallel blocks per machine; None lets each machine decide. Raises `InputError` if the options
+    contradict each other."""
     study = schedule.study
     if study.clock.virtual and calibrate:
         raise InputError("--calibrate measures the link in real time: omit it with --virtual")
@@ -237,5 +238,5 @@ def measured(study: Study) -> Calibration:
 
 
 def most_attempts(study: Study) -> int:
-    """Most attempts that this machine has room for."""
+    """Return how many attempts this machine has room for."""
     return most_jobs(study.clock)

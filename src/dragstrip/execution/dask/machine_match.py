@@ -10,9 +10,13 @@ from dragstrip.results.fingerprint import Fingerprint, differences, unlike
 
 
 class MachineMatch:
-    """Accepts only machines that are alike. The model is the first machine in the capsule, or in an
-    empty capsule the most common kind among the first machines. On request it also accepts other
-    software or hardware, recorded as another machine, but never another version of dragstrip."""
+    """Accepts only machines that are alike.
+
+    The others must match the first machine in the capsule. In an empty capsule they must match the
+    most common kind among the machines that joined first. On request, machines with other software
+    or hardware are accepted too, and recorded as another machine. Another version of dragstrip is
+    never accepted.
+    """
 
     def __init__(
         self, clock: Clock, known: Sequence[Fingerprint] = (), *, admit_others: bool = False
@@ -22,8 +26,8 @@ class MachineMatch:
         self._admit_others = admit_others
 
     def refusal(self, fingerprint: Fingerprint, among: Sequence[Fingerprint]) -> str:
-        """Why this machine may not make visits; empty if it may. `among` are the fingerprints of
-        all machines that are judged now, including this one."""
+        """Return why this machine may not make visits; empty if it may. `among` holds the
+        fingerprints of all machines that are judged now, including this one."""
         model = self._model = self._model or _commonest(among, self._clock)
         if reasons := unlike(model, fingerprint):
             return "; ".join(reasons)

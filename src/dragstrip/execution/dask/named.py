@@ -23,7 +23,7 @@ def named(name: str, said: Callable[[str], None]) -> Iterator[Any]:
     """Start the cluster of an entry under `dragstrip.clusters`; it ends with the context.
 
     Calls `said` once for each reason why workers do not start. Raises `InputError` if there is no
-    such entry, or if it makes no cluster.
+    such entry, or if the entry makes no cluster.
     """
     known = dask.config.get("dragstrip.clusters", {}) or {}
     if name not in known:
@@ -54,7 +54,7 @@ def _made(name: str, entry: Any) -> Any:
         ImportError,
         AttributeError,
         OSError,
-        RuntimeError,  # Dask's word for a scheduler or worker that did not start
+        RuntimeError,  # raised by Dask when a scheduler or worker did not start
     ) as error:
         raise InputError(
             f"--cluster {name}: dragstrip.clusters.{name} of Dask's configuration makes no cluster "
@@ -63,7 +63,7 @@ def _made(name: str, entry: Any) -> Any:
 
 
 class _Reasons(logging.Handler):
-    """Reports the reason of a logged error without its traceback, and each reason once."""
+    """Reports why a logged error happened, without its traceback, and each reason once."""
 
     def __init__(self, subject: str, said: Callable[[str], None]) -> None:
         super().__init__(logging.ERROR)
@@ -82,7 +82,7 @@ class _Reasons(logging.Handler):
 
 @contextlib.contextmanager
 def _errors_to(handler: logging.Handler) -> Iterator[None]:
-    """Sends what the `_NOISY` loggers log to `handler`."""
+    """Send what the `_NOISY` loggers log to `handler` while the context is open."""
     warnings.filterwarnings("ignore", r"\s*Port \d+ is already in use", UserWarning)
     loggers = [logging.getLogger(name) for name in _NOISY]
     before = [(logger.handlers, logger.propagate) for logger in loggers]

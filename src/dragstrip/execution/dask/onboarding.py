@@ -1,5 +1,5 @@
-"""Prepares a new worker for its first visit: opens, judges and measures it, and opens its
-sessions."""
+"""Prepares a new worker for its first visit: opens the study on it, judges and measures its
+machine, and opens its sessions."""
 
 from collections.abc import Callable, Iterable
 
@@ -21,7 +21,8 @@ from dragstrip.results.fingerprint import Fingerprint
 from dragstrip.schedule.schedule import Schedule
 
 MachineConcurrency = Callable[[Fingerprint, int], Concurrency]
-"""Returns the rule for parallel blocks on a machine with room for this many attempts."""
+"""Returns the rule for parallel blocks on a machine, given its fingerprint and the number of
+attempts it has room for."""
 
 
 class Onboarding:
@@ -70,8 +71,8 @@ class Onboarding:
         return ()
 
     def _judge(self) -> None:
-        """Accept or refuse the new workers as soon as all have sent their fingerprints, because the
-        most common machine is the model for the others."""
+        """Accept or refuse the new workers as soon as all have sent their fingerprints. All are
+        needed because the most common machine is the model for the others."""
         workers = list(self._pool.workers.values())
         if any(not w.fingerprint and not w.refused for w in workers):
             return
@@ -161,7 +162,8 @@ class Onboarding:
             self._prepare(worker, host)
 
     def _make_room(self, machine: PoolMachine) -> Host:
-        """The machine as a host, with a rule for as many attempts as its workers have room for."""
+        """Return the machine as a host whose rule for parallel blocks allows as many attempts as
+        its workers have room for."""
         room = sum(worker.room for worker in machine.workers)
         concurrency = self._concurrency(machine.fingerprint, room)
         if machine.host:

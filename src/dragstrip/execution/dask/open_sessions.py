@@ -90,7 +90,7 @@ class OpenSessions:
         return Result(made=visits, files=self._files(visits))
 
     def close(self) -> dict[str, bytes]:
-        """End all sessions and return the files of whole browsers (NetLogs), by path in the
+        """End all sessions and return the files of whole browsers (NetLogs), keyed by path in the
         capsule."""
         self._closed.set()
         with self._lock:

@@ -1,5 +1,5 @@
-"""Sends workers the pages that they lack, to one worker at a time, because the next may share its
-disk."""
+"""Sends workers the pages that they lack. One worker gets pages at a time, because the next worker
+may share its disk."""
 
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -13,8 +13,8 @@ from dragstrip.model.study import Study
 
 
 class PageSender:
-    """Sends pages. Then calls `again` to open the worker anew, which reports the pages that it
-    still lacks."""
+    """Sends pages to a worker. Then `again` opens the study on the worker again, and the worker
+    reports which pages it still lacks."""
 
     def __init__(
         self,
@@ -57,7 +57,8 @@ class PageSender:
         return ()
 
     def _over(self) -> None:
-        """Open all waiting workers again: they may share the disk that now has the pages."""
+        """Open the study again on all waiting workers: they may share the disk that now has the
+        pages."""
         there = self._pool.workers
         again = [w for w in self._lacking if not w.refused and w.address in there]
         self._lacking.clear()

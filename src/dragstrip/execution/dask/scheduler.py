@@ -9,7 +9,7 @@ from dragstrip.testbed.errors import TestbedError
 
 FETCH_S = 10.0
 _UNREACHED_S = 15.0
-"""How long the scheduler may be unreachable before it is given up."""
+"""Seconds that the scheduler may be unreachable before dragstrip gives up on it."""
 GONE = (
     "the cluster's scheduler is gone; start it and give the same command again: what was made stays"
 )
@@ -21,8 +21,8 @@ class Scheduler:
         self._reached = 0.0
 
     def workers(self) -> set[str] | None:
-        """Addresses of all workers; None if the scheduler does not answer now. Raises
-        `TestbedError` if it has not answered for `_UNREACHED_S`."""
+        """Return the addresses of all workers; None if the scheduler does not answer now. Raises
+        `TestbedError` if the scheduler has not answered for `_UNREACHED_S`."""
         now = time.monotonic()
         self._reached = self._reached or now
         if self._client.status == "running":

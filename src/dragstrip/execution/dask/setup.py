@@ -1,4 +1,4 @@
-"""The messages between client and workers."""
+"""The messages between a cluster's client and its workers."""
 
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -12,7 +12,7 @@ from dragstrip.results.aa_control import AAControl
 from dragstrip.results.fingerprint import Fingerprint
 
 RESOURCE = "testbed"
-"""A Dask resource of each worker: how many attempts it has room for. A task takes one."""
+"""Name of a Dask resource: how many attempts a worker has room for. A task takes one."""
 
 
 class Setup(Struct, frozen=True, kw_only=True):
@@ -32,7 +32,7 @@ class Setup(Struct, frozen=True, kw_only=True):
     most: Callable[[Study], int]
     """Most attempts that a machine has room for."""
     independent: bool = False
-    """Whether attempts do not disturb each other. Then a worker gets some in advance, and a task
+    """Whether attempts leave each other undisturbed. Then a worker gets some in advance, and a task
     may hold several."""
 
 
@@ -51,12 +51,14 @@ class Result(Struct, frozen=True, kw_only=True):
 
 class Batch(Struct, frozen=True, kw_only=True):
     results: list[Result]
-    """Results of the task's first attempts, at least one; the rest were not made."""
+    """Results of the task's first attempts, at least one. The task's later attempts were not
+    made."""
     took_s: float
 
 
 class NotOpen(Exception):
-    """Raised by a process that replaced the one that opened the study, and so does not have it."""
+    """Raised by a worker process that does not have the study, because it replaced the process that
+    opened the study."""
 
 
 class Abandoned(Exception):

@@ -12,7 +12,8 @@ from dragstrip.testbed.cache import cache_folder, unfinished
 
 
 def relocated(study: Study) -> Study | tuple[str, ...]:
-    """The study with the paths of its pages on this machine, or the digests of missing pages."""
+    """Return the study with the paths that its pages have on this machine, or the digests of
+    missing pages."""
     paths = {page.digest: _found(page) for page in study.pages}
     if missing := tuple(digest for digest, path in paths.items() if path is None):
         return missing

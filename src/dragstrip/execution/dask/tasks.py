@@ -58,20 +58,21 @@ class Tasks:
     def send(
         self, worker: PoolWorker, then: Then, task: Callable[..., Any], large: Any, *rest: Any
     ) -> None:
-        """Submit a task whose first argument is too large to send through the scheduler."""
+        """Submit a task whose first argument, `large`, is too large to send through the
+        scheduler."""
         try:
             there = self._client.scatter(large, workers=[worker.address], hash=False)
         except (ClosedClientError, OSError, TimeoutError, KeyError, ValueError):
-            worker.stale = True  # it went meanwhile
+            worker.stale = True  # the worker's process was replaced meanwhile
             return
-        except Exception as error:  # its dragstrip does not understand ours
+        except Exception as error:  # the worker's dragstrip does not understand our message
             self._failed.append((worker, then, partial(_raise, error)))
             return
         self.submit(worker, then, task, there, *rest)
 
     def done(self, seconds: float) -> Iterator[tuple[PoolWorker, Then, Get]]:
-        """Tasks that are done, each with a function that returns its result. Waits up to `seconds`
-        for the first."""
+        """Yield each task that is done, with a function that returns its result. Wait up to
+        `seconds` for the first."""
         failed, self._failed = self._failed, []
         yield from failed
         finished = [f for f in self._finished(0.0 if failed else seconds) if f.key in self._open]
@@ -137,12 +138,12 @@ class Tasks:
 
         try:
             values = self._client.sync(fetch, callback_timeout=FETCH_S)
-        except Exception:  # each says by itself what is wrong
+        except Exception:  # `_result` raises each task's own error
             return {}
         return {future.key: value for future, value in zip(good, values, strict=True)}
 
     def _result(self, worker: PoolWorker, future: Future) -> Any:
-        """Fetch one result. Raises `Lost` if the worker died before handing it over."""
+        """Fetch one result. Raises `Lost` if the worker died before it sent the result."""
         while future.status in ("finished", "error"):
             try:
                 return future.result(timeout=FETCH_S)

@@ -11,7 +11,7 @@ from dragstrip.schedule.schedule import Attempt
 from dragstrip.testbed.errors import TestbedError
 
 _TRIES = 3
-"""Number of machines on which an attempt must fail before the attempt is blamed, not the
+"""Number of machines on which an attempt must fail before dragstrip blames the attempt and not the
 machines."""
 
 
@@ -23,7 +23,8 @@ class WorkerHealth:
         self._waiting_told = False
 
     def result(self, worker: PoolWorker, get: Get, attempt: Attempt | None = None) -> Any:
-        """The task's result; None if it is lost or failed. A worker whose task fails is refused.
+        """Return the task's result; None if the task was lost or failed. A worker whose task fails
+        is refused.
 
         Raises `InputError` from an attempt, and `TestbedError` for an attempt that failed on
         `_TRIES` machines.

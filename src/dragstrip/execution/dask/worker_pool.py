@@ -14,14 +14,14 @@ class PoolWorker:
 
     address: str
     accepted: bool = False
-    """Whether its machine matches the other machines of the study."""
+    """Whether the worker's machine matches the other machines of the study."""
     stale: bool = False
-    """Whether another process, which does not have the study, took its place."""
+    """Whether another process took the worker's place. That process does not have the study."""
     refused: str = ""
     """Why the worker makes no visits; empty if it may."""
     slots: int = 0
     ahead: int = 0
-    """Tasks that may wait on the worker besides the running ones, so that the next begins at
+    """Tasks that may wait on the worker besides the running ones, so that the next task begins at
     once."""
     together: int = 1
     """Most attempts per task."""
@@ -30,7 +30,7 @@ class PoolWorker:
     """The worker's machine; None until the worker makes visits."""
     running: set[Attempt] = field(default_factory=set)
     lacks: tuple[str, ...] = ()
-    """Digests of pages that still have to be sent to it."""
+    """Digests of pages that still have to be sent to the worker."""
 
     @property
     def room(self) -> int:
@@ -39,15 +39,15 @@ class PoolWorker:
 
 @dataclass(eq=False)
 class PoolMachine:
-    """A machine with one or more workers, whose attempts together obey its rule for parallel
-    blocks."""
+    """A machine with one or more workers. Their attempts together obey the machine's rule for
+    parallel blocks."""
 
     fingerprint: Fingerprint
     workers: list[PoolWorker] = field(default_factory=list)
     host: Host | None = None
     """The machine as a host for attempts; None until it has passed calibration and A/A control."""
     measuring: PoolWorker | None = None
-    """The worker that measures its link."""
+    """The worker that measures the machine's link."""
 
 
 _TASK_S = 0.25
@@ -85,7 +85,7 @@ class WorkerPool:
         self.ready += 1
 
     def free(self, host: Host) -> PoolWorker:
-        """The host's worker with most room for an attempt."""
+        """Return the host's worker with the most room for an attempt."""
         workers = (w for w in self.workers.values() if w.host is host and not w.refused)
         return max(workers, key=lambda worker: worker.room - len(worker.running))
 

@@ -1,7 +1,7 @@
 """The tasks that a Dask worker carries out.
 
-A task returns all visits of an attempt together, with their artefacts. If the worker dies before,
-the whole attempt is lost.
+A task returns all visits of an attempt together, with their artefacts. If the worker dies before
+the task ends, the whole attempt is lost.
 """
 
 import atexit
@@ -28,9 +28,9 @@ _studies: dict[str, OpenSessions] = {}
 
 
 def open_study(setup: Setup) -> OpenedWorker:
-    """Prepare for attempts, if all pages are here; otherwise return the digests of missing pages.
-    Raises `TestbedError` if this machine lacks a program, and `InputError` if it lacks a file of
-    the study."""
+    """Prepare for attempts if all pages are on this machine; otherwise return the digests of
+    missing pages. Raises `TestbedError` if this machine lacks a program, and `InputError` if a file
+    of the study is missing."""
     if setup.study.ca and not Path(setup.study.ca).exists():
         raise InputError(f"{setup.study.ca}: is not on this machine")
     fingerprint = setup.fingerprint(setup.study)
@@ -48,7 +48,8 @@ def store_page(data: bytes, digest: str) -> bool:
 
 
 def calibrate(token: str) -> Calibration:
-    """Calibrate this machine's link while no other worker of it measures. Raises `TestbedError`."""
+    """Calibrate this machine's link while none of its other workers measures. Raises
+    `TestbedError`."""
     sessions = _known(token)
     assert sessions.setup.calibrate
     with _alone():
@@ -56,7 +57,7 @@ def calibrate(token: str) -> Calibration:
 
 
 def aa_control(token: str, seed: int) -> AAControl:
-    """Make a round of this machine's A/A control while no other worker of it measures. Raises
+    """Make a round of this machine's A/A control while none of its other workers measures. Raises
     `TestbedError`."""
     sessions = _known(token)
     assert sessions.setup.aa_control
@@ -92,7 +93,7 @@ def close(token: str) -> dict[str, bytes]:
 
 @atexit.register
 def _close_all() -> None:
-    """Close all sessions when the worker exits in order, so that no folder stays."""
+    """Close all sessions when the worker exits normally, so that no folder stays."""
     for token in list(_studies):
         close(token)
 
@@ -118,8 +119,8 @@ def _wanted(key: str) -> bool:
 
 
 def _slots(most: int) -> int:
-    """Number of attempts that the worker has room for: the `RESOURCE` it was started with, or up to
-    `most`; never more than its threads."""
+    """Return how many attempts the worker has room for: the `RESOURCE` it was started with, or up
+    to `most`. The number never exceeds its threads."""
     worker = get_worker()
     declared = worker.state.total_resources.get(RESOURCE)
     if declared is None:

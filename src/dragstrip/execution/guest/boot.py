@@ -34,20 +34,21 @@ _SHARED = Path("/dev/shm")
 _LAST_LINES = 3
 _NO_RDRAND = f"~{1 << 62}"
 """Stops BoringSSL, AWS-LC and OpenSSL from using the processor's random numbers, which no seed
-determines. It is decimal, because the BoringSSL of old browsers reads nothing else. See
+determines. The number is decimal, because the BoringSSL of old browsers reads no other form. See
 OPENSSL_ia32cap(3)."""
 
-# The shell stays, for the first process has to bury those that lost their parents: the namespaces
-# of old browsers do not end before.
+# The shell stays, because the first process has to reap orphans: otherwise the namespaces of old
+# browsers would not end.
 #
-# The job's folder is the process's current folder: so its path, which differs from guest to guest,
-# is nowhere in what the kernel is told. hostfs follows /proc/self/cwd outside the guest.
+# The job's folder is the process's current folder. Its path differs between guests, and this keeps
+# that path out of everything the kernel reads. hostfs follows /proc/self/cwd outside the guest.
 #
-# What is installed is reached by the same names everywhere: the length of an argument or of the
-# environment changes a program's course. So does the length of its own path: glibc reads that in
-# /proc/self/maps, which shows what a link leads to. So `dragstrip.execution.guest.inside` mounts
-# the programs. mount(8) would not do: it takes longer to find a longer path, and the end of a
-# program stirs its running time into the random numbers.
+# Every guest reaches installed files by the same paths, because the length of an argument or of the
+# environment changes a program's course. The length of a program's own path does so too: glibc
+# reads the path in /proc/self/maps, which shows the target of a link. So
+# `dragstrip.execution.guest.inside` mounts the programs instead of linking to them. mount(8) would
+# not do: a longer path takes it longer to find, and when a program ends, its running time is mixed
+# into the random numbers.
 _INIT = """#!/bin/sh
 {free}mount -t proc proc /proc
 mount -t sysfs sys /sys
@@ -74,9 +75,10 @@ cd /mnt/home
 """
 _FREE = "chrt --batch --pid 0 $$\n"
 _RESET = "chrt --batch --reset-on-fork 0 "
-"""Where computing has a price, a batch process pays none (rules.toml of the kernel): what prepares
-the guest, and the program that measures. What that starts is no batch process. So its own start,
-which depends on what is installed, moves no clock."""
+"""Prefix of a command that runs as a batch process. Where computing takes time, a batch process
+pays no price (rules.toml of the kernel). What prepares the guest runs like this, and so does the
+program that measures. So their start, which depends on what is installed, moves no clock. Programs
+that they start are not batch processes and pay."""
 
 
 class Guest:
@@ -86,14 +88,14 @@ class Guest:
         self._process = process
         self._folder = folder
         self.pid = process.pid
-        """Process id, which is also the session id of all the guest's processes."""
+        """Process id of the guest, which is also the session id of all its processes."""
 
     @property
     def running(self) -> bool:
         return self._process.poll() is None
 
     def last_words(self) -> str:
-        """The last lines that the guest's kernel printed, as one line."""
+        """Return the last lines that the guest's kernel printed, as one line."""
         said = (self._folder / "console").read_text(errors="replace").strip().splitlines()
         return " ".join(line.strip() for line in said[-_LAST_LINES:]) or "it said nothing"
 
@@ -102,10 +104,10 @@ class Guest:
 def guest(
     kernel: Path, folder: Path, clock: Clock, seed: int, slowdown: float = 1.0
 ) -> Iterator[Guest]:
-    """Start a guest on the job in `folder`, and kill it at the end of the context. Its browsers pay
-    `slowdown` times the clock's prices.
+    """Start a guest on the job in `folder`, and kill it at the end of the context. Computing costs
+    its browsers `slowdown` times the clock's prices.
 
-    Raises `TestbedError` if it cannot be started.
+    Raises `TestbedError` if the guest cannot be started.
     """
     init = folder / "init"
     init.write_text(_init(clock))
@@ -163,7 +165,8 @@ def _init(clock: Clock) -> str:
 
 
 def _needed() -> list[str]:
-    """Folders to add to PYTHONPATH so that Python finds what this package needs.
+    """Return the folders to add to PYTHONPATH so that Python finds the packages that dragstrip
+    needs.
 
     They depend on the installation and not on the caller's path: a command, a test and a cluster's
     worker have different paths, but their guests must give the same bytes.
@@ -173,8 +176,8 @@ def _needed() -> list[str]:
 
 
 def _environment(folder: Path, seed: int) -> dict[str, str]:
-    """Environment variables of a guest. Its memory is an unnamed file: in shared memory if there is
-    room for it, else in `folder`."""
+    """Return the environment variables of a guest. The guest's memory is an unnamed file: in shared
+    memory if there is room for it, else in `folder`."""
     environment = {"DRAGSTRIP_SEED": str(seed), "HOME": "/proc/self/cwd", "PATH": os.defpath}
     with contextlib.suppress(OSError):
         there = os.statvfs(_SHARED)
@@ -185,11 +188,11 @@ def _environment(folder: Path, seed: int) -> dict[str, str]:
 
 @contextlib.contextmanager
 def _core() -> Iterator[int]:
-    """A core for a guest: one without another guest, if there is one.
+    """Yield a core for a guest; if possible one that no other guest uses.
 
     A guest is one thread. Moving it from core to core makes it three times slower, but changes no
-    result. A guest reserves its core by the name of a socket. A lock file would not do: programs
-    with different temporary folders share the cores too.
+    result. A guest reserves its core by binding a socket to a name. A lock file would not do,
+    because programs with different temporary folders share the cores too.
     """
     cores = sorted(os.sched_getaffinity(0), reverse=True)
     with socket.socket(socket.AF_UNIX) as name:

@@ -21,18 +21,20 @@ from dragstrip.testbed.cache import cache_folder, unfinished
 _PACKAGE = Path(__file__).parents[2]
 _MODULES = ("dragstrip.execution.guest.inside", "dragstrip.verdict.page_check")
 SEEN_AT = "/mnt/home"
-"""The folder above this package as guests see it, wherever it is installed."""
+"""The path under which guests see the folder above this package, wherever it is installed."""
 _KEPT = 4
 """Number of folders of other versions that are kept."""
 _IN_USE_S = 3600
-"""A folder in which a guest was started less than this many seconds ago is kept as well, because
-its command may still run."""
+"""Seconds after a guest's start during which its folder is kept as well, because the command may
+still run."""
 
 
 def bytecode(needed: Sequence[str]) -> Path:
-    """A folder for PYTHONPYCACHEPREFIX with the compiled modules that guests import. `needed` is
-    the guests' PYTHONPATH besides this package. The folder is made if it does not exist. If it
-    cannot be made, guests compile."""
+    """Return a folder for PYTHONPYCACHEPREFIX with the compiled modules that guests import.
+
+    `needed` is the guests' PYTHONPATH besides this package. The folder is made if it does not
+    exist. If it cannot be made, guests compile the modules themselves.
+    """
     root = cache_folder("bytecode").absolute()
     path = ":".join([str(_PACKAGE.parent), *needed])
     name = _digest(path)
@@ -66,7 +68,7 @@ def _below(prefix: Path) -> Path:
     return prefix / str(_PACKAGE).lstrip("/")
 
 
-@cache  # each guest of a run asks
+@cache  # each guest of a run needs the digest
 def _digest(path: str) -> str:
     """A digest of everything that changes compiled code: 16 hexadecimal digits."""
     seen = hashlib.sha256(f"{sys.version}|{sys.executable}|{SEEN_AT}|{path}".encode())

@@ -14,16 +14,16 @@ from dragstrip.model.visit import Visit
 from dragstrip.schedule.estimate import load_s
 
 _START_S = 5.0
-"""Real seconds per visit that do not depend on the page, including its share of the guest's
-start."""
+"""Real seconds per visit that do not depend on the page. The visit's share of the guest's start is
+included."""
 _LOAD_SHARE = 0.3
-"""Real seconds per virtual second of a load, much of which is idle."""
+"""Real seconds per virtual second of a load. Much of a load is idle."""
 _S_PER_MB = 4.0
 """Additional real seconds per megabyte of a page, mostly for packets."""
 
 
 class GuestConcurrency:
-    """Lets `jobs` blocks run in parallel. See `dragstrip.execution.concurrency.Concurrency`."""
+    """Allows `jobs` blocks in parallel. See `dragstrip.execution.concurrency.Concurrency`."""
 
     stagger_s = 0.0
 
@@ -63,7 +63,7 @@ class GuestConcurrency:
         return float(self.jobs)
 
     def seconds(self, visits: Mapping[CellKey, int]) -> float:
-        """Real seconds for this many visits on each cell."""
+        """Return how many real seconds this many visits on each cell take."""
         return sum(n * self.visit_s(cell) / self.jobs for cell, n in visits.items() if n)
 
     def _expect(self, cell: CellKey) -> float:

@@ -11,7 +11,8 @@ from dragstrip.schedule.schedule import Schedule
 
 
 class GuestExecutor(LocalExecutor):
-    """Runs `jobs` blocks in parallel. A worker process starts their guests and waits for them."""
+    """Runs `jobs` blocks in parallel. A worker process starts the guests of each block and waits
+    for them."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The program that a guest runs: does its job, then switches the guest off.
+"""The program that a guest runs: does a job, then switches the guest off.
 
 Run as `python -m dragstrip.execution.guest.inside FOLDER CAPSULE`. FOLDER is described in
 `dragstrip.execution.guest.job`.
@@ -41,10 +41,10 @@ PYTHON = "/mnt/home/python"
 """A link to the interpreter, see `dragstrip.execution.guest.boot`."""
 _SCRATCH = Path("/mnt/tmp")
 _INSTALLED = {"programs": "/mnt/home/programs", "cache": "/mnt/home/.cache/dragstrip"}
-"""Links in /mnt/home/installed, see `dragstrip.execution.guest.boot`, and where to show what they
-lead to."""
+"""The links in /mnt/home/installed (see `dragstrip.execution.guest.boot`), and where to mount the
+folders they lead to."""
 _MS_BIND = 4096
-"""See mount(2)."""
+"""The flag MS_BIND of mount(2)."""
 
 
 def main(folder: Path, capsule: Path) -> None:
@@ -60,25 +60,25 @@ def main(folder: Path, capsule: Path) -> None:
     ended: Exception | None = None
     try:
         for number, result in enumerate(_results(job, capsule)):
-            os.sync()  # what belongs to a visit is there before it is
+            os.sync()  # the visit's files are on disk before its result is
             write(folder, result_file(number), result)
     except DragstripError as error:
         ended = error
-    except Exception as error:  # whatever it is, the owner must hear of it
+    except Exception as error:  # whatever the error is, the guest's owner must receive it
         ended = TestbedError(f"the guest failed: {type(error).__name__}: {error}")
     os.sync()
     write(folder, ENDED, ended)
 
 
 def _show(what: str, shown: str) -> None:
-    """Mount what is installed; what is not installed is left out."""
+    """Mount an installed folder at the path `shown`. A folder that is not installed is left out."""
     link = f"/mnt/home/installed/{what}".encode()
     ctypes.CDLL(None).mount(link, shown.encode(), None, _MS_BIND, None)
 
 
 def _go_first() -> None:
-    """Give this program real-time priority, like the link's: it measures, so it must not wait for
-    what it measures. Programs that it starts do not inherit the priority."""
+    """Give this program real-time priority, like that of the link. The program measures browsers,
+    so it must not wait for them. Programs that it starts do not inherit the priority."""
     rank = os.sched_param(os.sched_get_priority_min(os.SCHED_FIFO))
     os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, rank)
 
@@ -95,7 +95,7 @@ def _results(job: Job, capsule: Path) -> Iterator[Any]:
                         yield visit(VisitOrder(block=block, attempt=job.attempt, stack=stack))
         case CheckJob():
             from dragstrip.verdict.page_check import (
-                check,  # what holds pictures together loads slowly
+                check,  # the module that holds pictures loads slowly
             )
 
             yield from check(job.page, job.client, NETWORK, job.browser)

@@ -1,7 +1,7 @@
 """Files through which a guest and its owner exchange jobs and results, in a folder that both see.
 
 The owner writes the job before the guest starts. The guest writes each result when it is made, and
-at last how it ended. A file gets its name only when it is complete.
+finally how the job ended. A file gets its name only when it is complete.
 """
 
 import os
@@ -20,11 +20,12 @@ CAPSULE = "capsule"
 ENDED = "ended"
 """The guest's last file: the exception that ended it, or None."""
 ALIVE = "alive"
-"""Seconds of virtual time so far. It keeps changing while virtual time passes."""
+"""File with the seconds of virtual time so far. It keeps changing while virtual time passes."""
 
 
 class BlockJob(Struct, frozen=True, kw_only=True):
-    """An attempt at blocks. Its results are their visits, block by block, in each block's order."""
+    """A job that makes an attempt at blocks. The job's results are the visits, block by block, in
+    each block's order."""
 
     study: Study
     """The study, with only the pages that the blocks need."""
@@ -35,7 +36,8 @@ class BlockJob(Struct, frozen=True, kw_only=True):
 
     @property
     def slowdown(self) -> float:
-        """How many times slower the client is; its prices make it so, not the browser."""
+        """Return how many times slower the client is. The prices of computing slow the client down,
+        not the browser."""
         return self.study.client.cpu_slowdown
 
     @property

@@ -18,10 +18,11 @@ STILL_S = 120.0
 """How long a guest may compute, in CPU seconds of this machine, while virtual time stands still.
 The time that a guest waits for a busy CPU does not count."""
 _IDLE_TIMES = 10
-"""A guest that neither computes nor lets virtual time pass is killed after `STILL_S` times this."""
+"""Multiple of `STILL_S` after which a guest is killed that neither computes nor lets virtual time
+pass."""
 ENDLESS_S = 6 * 3600
-"""Most virtual seconds without a result. They take as many real seconds if all processes only
-wait."""
+"""Most virtual seconds without a result. If all processes only wait, they take as many real
+seconds."""
 _LOOK_S = 0.02
 _LOOK_AT_CPU_S = 0.5
 
@@ -30,10 +31,10 @@ _LOOK_AT_CPU_S = 0.5
 def guest_run(
     job: Job, clock: Clock, seed: int, artefacts: Path | None = None, still_s: float = STILL_S
 ) -> Iterator["GuestRun"]:
-    """Start a guest on `job`; it ends with the context. `artefacts` is the capsule, to which it may
-    write.
+    """Start a guest on `job`; the guest ends with the context. `artefacts` is the capsule, to which
+    the guest may write.
 
-    Raises `TestbedError` if it cannot be started.
+    Raises `TestbedError` if the guest cannot be started.
     """
     with workspace() as folder:
         if artefacts:
@@ -45,7 +46,7 @@ def guest_run(
 
 class GuestRun:
     """A running job, which `guest_run` starts. Its methods raise the guest's exception, and
-    `GuestEnded` if it died or hangs."""
+    `GuestEnded` if the guest died or hangs."""
 
     def __init__(self, running: Guest, folder: Path, about: str, still_s: float) -> None:
         self._guest = running
@@ -111,14 +112,14 @@ class GuestRun:
             raise GuestEnded(f"{self._about}: the guest did nothing for {lasted_s:.0f} s")
 
     def _beat(self) -> int:
-        """Seconds of virtual time that the guest has seen pass."""
+        """Return the seconds of virtual time that have passed in the guest."""
         with contextlib.suppress(FileNotFoundError):
             return int((self._folder / ALIVE).read_bytes() or 0)
         return 0
 
 
 class Standstill:
-    """CPU time that a guest's session of processes has used since virtual time last moved."""
+    """Measures how much CPU time a guest's processes have used since virtual time last moved."""
 
     def __init__(self, session: int) -> None:
         self._session = session
@@ -127,8 +128,8 @@ class Standstill:
         self._computed_s = 0.0
 
     def look(self) -> tuple[float, float]:
-        """CPU seconds and elapsed seconds since then. Processes that start and end between two
-        calls are missed."""
+        """Return CPU seconds and elapsed seconds since virtual time last moved. Processes that
+        start and end between two calls are missed."""
         now = time.monotonic()
         if now - self._looked > _LOOK_AT_CPU_S:
             spent = session_cpu_s(self._session)

@@ -25,9 +25,9 @@ def guest_session(
 ) -> Iterator[Visitor]:
     """Open a session that makes each batch in one guest.
 
-    The guest always begins with the batch's first block and ends with the last ordered block. So a
-    visit does not depend on where an earlier run stopped. A block that is attempted again has its
-    own guest. Raises as `visit_session` does.
+    The guest always begins with the batch's first block and ends with the last block that was
+    ordered. So a visit does not depend on where an earlier run stopped. A block that is attempted
+    again has its own guest. Raises as `visit_session` does.
     """
     with _Blocks(study, artefacts, still_s) as blocks:
         yield blocks.visit
@@ -49,7 +49,8 @@ class _Blocks:
         self._open.close()
 
     def visit(self, order: VisitOrder) -> MadeVisit:
-        """Make a visit. Raises the guest's exception, and `GuestEnded` if it died or hangs."""
+        """Make a visit. Raises the guest's exception, and `GuestEnded` if the guest died or
+        hangs."""
         if self._running is None or not self._running.makes(order):
             self._open.close()
             self._running = None
@@ -79,7 +80,7 @@ class _Blocks:
         return _Guest(self._open.enter_context(run), job, folder, self._artefacts)
 
     def _blocks(self, order: VisitOrder) -> tuple[Block, ...]:
-        """The blocks that a guest makes for this order and the following ones."""
+        """Return the blocks that a guest makes for this order and the orders after it."""
         if order.attempt:
             return (order.block,)
         batch = self._batch[order.block.id]
@@ -108,7 +109,7 @@ class _Guest:
     def makes(self, order: VisitOrder) -> bool:
         """Whether the guest will still make this visit.
 
-        It will not if it made the visit before: a second order means that the visit is to be
+        A guest that made the visit before will not: a second order means that the visit is to be
         repeated.
         """
         number = self._number.get((order.block.id, order.stack))
@@ -142,10 +143,10 @@ class _Guest:
 
 
 def seed_of(study: Study, block: str, attempt: int) -> int:
-    """Seed of all random numbers in the guest: 63 bits.
+    """Return the seed of all random numbers in the guest: 63 bits.
 
-    It follows from the study's seed, the guest's first block and the attempt. So different guests
-    have different seeds, and a repeated guest has the same one.
+    The seed follows from the study's seed, the guest's first block and the attempt. So different
+    guests have different seeds, and a repeated guest has the same seed.
     """
     text = f"{study.seed}:{block}:{attempt}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1

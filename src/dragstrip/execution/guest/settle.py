@@ -15,8 +15,8 @@ _STEP_NS = 1_000_000_000
 """The guest waits until a multiple of this time (ns) since its start. Idle time passes at once."""
 _BEFORE_NS = 10_000_000
 _SOON_NS = 300_000
-"""Time in ns before the kernel's next tick, which the old clock has set. A timer that expires
-sooner makes the kernel set the tick again."""
+"""Time in ns before the kernel's next tick, for which the clock before settling has set a timer. A
+timer that expires sooner makes the kernel set the tick again."""
 _READING_NS = 256
 """Time in ns that a reading of the clock takes, see
 `dragstrip/execution/guest/kernel/rules.toml`."""
@@ -29,7 +29,7 @@ _RESEED = 0x5207
 
 def settle(scratch: Path) -> None:
     """Wait for the next full second since the guest's start. Then reseed the kernel's random
-    numbers, whatever was drawn before. `scratch` is a folder for a device file."""
+    numbers, so that earlier draws do not matter. `scratch` is a folder for a device file."""
     now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     until = (now + _BEFORE_NS) // _STEP_NS * _STEP_NS + _STEP_NS
     _wait(until - _BEFORE_NS)

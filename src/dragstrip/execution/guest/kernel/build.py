@@ -17,7 +17,7 @@ BuildProgress = Callable[[str, int], None]
 
 
 def lacking(given: Path | None) -> str:
-    """What this machine lacks for a build, and what to do; empty if nothing."""
+    """Return what this machine lacks for a build, and what to do; empty if it lacks nothing."""
     if why := unfit():
         return why
     fetching = {"apt-get", "dpkg-deb"} if given else set[str]()
@@ -65,7 +65,7 @@ def _make(tree: Path, objects: Path, progress: Callable[[int], None]) -> Path:
         run(command, cwd=objects, environment={"LC_ALL": "C"}, watch=said, progress=progress)
 
     def kbuild(*words: str) -> None:
-        # One compiler gives the same bytes whichever user builds, wherever and whenever.
+        # The same compiler gives the same bytes, whichever user builds, wherever and whenever.
         identity = ("KBUILD_BUILD_USER=dragstrip", "KBUILD_BUILD_HOST=guest")
         stamp = "KBUILD_BUILD_TIMESTAMP=Thu Jan  1 00:00:00 UTC 1970"
         make("make", "-C", str(tree), f"O={objects}", "ARCH=um", *identity, stamp, *words)
@@ -89,7 +89,7 @@ def _option(name: str, value: str) -> tuple[str, ...]:
 
 def _refuse_unless(config: Path) -> None:
     """Raise `TestbedError` if the configuration lacks one of our options: make drops an option
-    silently if its dependencies are not met."""
+    silently whose dependencies are not met."""
     there = dict(
         line.split("=", 1) for line in config.read_text().splitlines() if line[:1] not in ("#", "")
     )

@@ -26,8 +26,8 @@ _LIMIT = 200_000_000
 
 
 def pack(kernel: Path, archive: Path) -> None:
-    """Write a kernel of this version's recipe to `archive` (.tar.xz). The same kernel always gives
-    the same bytes."""
+    """Write a kernel that this version's recipe built to `archive` (.tar.xz). The same kernel
+    always gives the same bytes."""
     folder = kernel.parent
     text = _SOURCES.format(version=name_of(kernel).split("-")[1], package=PACKAGE, suite=SUITE)
     contents = {name: (folder / name).read_bytes() for name in FILES} | {"SOURCES": text.encode()}
@@ -47,8 +47,8 @@ def take(archive: Path) -> Path:
     """Install the kernel from an archive that `pack` wrote; returns its path.
 
     Raises `InputError` if the archive holds no kernel, if another recipe than this version's built
-    it, or if it does not run here. The kernel's folder is complete or does not exist, even after an
-    error.
+    it, or if the kernel does not run here. The kernel's folder is complete or does not exist, even
+    after an error.
     """
     try:
         with tarfile.open(archive) as tar:

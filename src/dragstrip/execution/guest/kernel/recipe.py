@@ -11,8 +11,8 @@ from dragstrip.testbed.errors import TestbedError
 
 PACKAGE = "linux-source-7.2"
 SUITE = "sid"
-"""The Debian suite with the package of sources. Release 7.2.13 was tried. Another release works if
-the files that we change are the same; its kernel then has another name."""
+"""The Debian suite whose package of kernel sources is used. Release 7.2.13 was tried. Another
+release works if the files that we change are the same; the built kernel then has another name."""
 LICENCE = "GPL-2.0, as are our changes to it"
 BYTES = 160_000_000
 """Approximate download size of the sources, in bytes."""
@@ -62,13 +62,13 @@ def root() -> Path:
 
 
 def installed() -> Path | None:
-    """The newest kernel of this recipe, if there is one."""
+    """Return the newest installed kernel of this recipe; None if there is none."""
     kernels = sorted(root().glob(f"linux-*-{digest()}/linux"), key=_version)
     return kernels[-1] if kernels else None
 
 
 def unfit() -> str:
-    """Why this machine cannot run such a kernel; empty if it can."""
+    """Return why this machine cannot run a guest's kernel; empty if it can."""
     machine = platform.machine()
     if machine == "x86_64":
         return ""
@@ -76,7 +76,8 @@ def unfit() -> str:
 
 
 def kernel() -> Path:
-    """Path of the guest's kernel. Raises `TestbedError`, which says how to get one."""
+    """Return the path of the guest's kernel. Raises `TestbedError`, which says how to get a
+    kernel."""
     path = installed()
     if not path:
         missing = "the kernel for virtual time is missing: dragstrip virtual install"

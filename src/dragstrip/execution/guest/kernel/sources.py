@@ -19,7 +19,7 @@ _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
 def sources(work: Path, given: Path | None, progress: Progress) -> Path:
-    """The top folder of the unpacked sources, inside the empty folder `work`.
+    """Unpack the sources into the empty folder `work` and return their top folder.
 
     `given` is an archive of a Linux release; None fetches Debian's package. Raises `TestbedError`
     if the sources cannot be fetched, `InputError` if `given` holds no kernel sources.
@@ -43,7 +43,7 @@ def sources(work: Path, given: Path | None, progress: Progress) -> Path:
 
 
 def version(tree: Path) -> str:
-    """The version of the sources, such as ``7.2.13``."""
+    """Return the version of the sources, such as ``7.2.13``."""
     fields = {}
     for line in (tree / "Makefile").read_text().splitlines()[:8]:
         name, _, value = line.partition("=")
@@ -83,7 +83,7 @@ def _fetched(work: Path, progress: Progress) -> Path:
 
 
 def _mirror() -> str:
-    """The Debian mirror in this machine's apt sources."""
+    """Return the address of the Debian mirror in this machine's apt sources."""
     if not shutil.which("apt-get"):
         raise TestbedError("apt-get is missing: get the sources of Linux, name them with --source")
     asked = ["apt-get", "indextargets", "--format", "$(ORIGIN) $(REPO_URI)"]
