@@ -21,7 +21,7 @@ __all__ = ["__version__", "open", "race", "run"]
 
 def __getattr__(name: str) -> str:
     if name == "__version__":
-        from dragstrip.version import __version__  # asks the metadata of all packages
+        from dragstrip.version import __version__  # reads the metadata of all packages
 
         return __version__
     raise AttributeError(f"module 'dragstrip' has no attribute {name!r}")
@@ -44,10 +44,11 @@ def race(
     jobs: int | None = None,
     cluster: str | None = None,
 ) -> "Frames":
-    """Races stacks as `dragstrip race` does, into the folder `out`, and returns its tables.
+    """Race stacks as `dragstrip race` does, into the folder `out`, and return its tables.
 
-    A folder that holds the same race is continued. Raises `dragstrip.model.errors.InputError` for
-    bad input, and `dragstrip.testbed.errors.TestbedError` if the testbed cannot run here.
+    If the folder holds the same race already, the race is continued. Raises
+    `dragstrip.model.errors.InputError` for bad input, and `dragstrip.testbed.errors.TestbedError`
+    if the testbed cannot run here.
     """
     from dragstrip.model.study import Client
     from dragstrip.study.presets import find_network, find_stack
@@ -89,8 +90,8 @@ def run(
     cluster: str | None = None,
     admit_other_machines: bool = False,
 ) -> "Frames":
-    """Makes the visits of a study, or of one shard (``"3/16"``), that the folder `out` lacks;
-    returns the folder's tables.
+    """Make the visits of a study, or of one shard (``"3/16"``), that the folder `out` lacks; return
+    the folder's tables.
 
     `study` is a `Study` or the path of a study file. `jobs` blocks run in parallel: by default one,
     in virtual time one per core. `cluster` names a Dask cluster as `--cluster` does; `jobs` is then
@@ -118,7 +119,7 @@ def run(
 
 
 def open(capsule: str | Path) -> "Frames":
-    """A capsule's tables as Polars frames, see `dragstrip.results.frames.Frames`.
+    """Return a capsule's tables as Polars frames, see `dragstrip.results.frames.Frames`.
 
     Raises `dragstrip.model.errors.InputError` if the folder holds no capsule.
     """

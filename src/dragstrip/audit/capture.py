@@ -1,8 +1,9 @@
-"""Captures by any tool: HAR files read leniently and reduced to the fields that the audit judges.
+"""Reads captures by any tool: HAR files, read leniently and reduced to the fields that the audit
+judges.
 
-A capture is one page of a HAR 1.2 file (http://www.softwareishard.com/blog/har-12-spec), or all of
-a file that names no page. Sizes are bytes on the wire, never decoded sizes; they are None where a
-tool wrote none. `dragstrip.audit.dialects` knows how tools differ.
+A capture is one page of a HAR 1.2 file (http://www.softwareishard.com/blog/har-12-spec). A file
+that names no page is one capture. Sizes are bytes on the wire, never decoded sizes; they are None
+where a tool wrote none. `dragstrip.audit.dialects` knows how tools differ.
 """
 
 from collections.abc import Iterable, Iterator
@@ -47,14 +48,15 @@ class CapturedRequest(Struct, frozen=True, kw_only=True):
 
 class CapturedPage(Struct, frozen=True, kw_only=True):
     name: str
-    """File name without suffix; with the page's id behind ``#`` if the file holds several pages."""
+    """File name without suffix. If the file holds several pages, the page's id follows behind
+    ``#``."""
     title: str
     tool: str
     load_ms: float | None
     """Time of HAR's ``onLoad`` since the capture began; None if the capture has none."""
     answers: tuple[CapturedRequest, ...]
     unread: int
-    """Entries without a URL or a start, which HAR 1.2 requires. They are left out."""
+    """Number of entries without a URL or a start, which HAR 1.2 requires. They are left out."""
 
     def loaded_bytes(self) -> int | None:
         """Bytes on the wire of all answers that ended before the load event; None if any size is
@@ -65,7 +67,8 @@ class CapturedPage(Struct, frozen=True, kw_only=True):
 
 
 def find(paths: Iterable[Path]) -> list[Path]:
-    """All captures in these files and folders (with subfolders), without repeats, sorted by path.
+    """Find all captures in these files and folders (with subfolders), without repeats, sorted by
+    path.
 
     Raises `InputError` if a path does not exist or holds no capture.
     """
@@ -91,7 +94,8 @@ def _is_capture(path: Path) -> bool:
 
 
 def read(path: Path) -> Iterator[CapturedPage]:
-    """Every page of a HAR file as a capture. Raises `InputError` naming file, place and cure."""
+    """Yield every page of a HAR file as a capture. Raises `InputError` naming file, place and
+    cure."""
     log = open_har(path, DEFAULT).log
     creator = log.part("creator")
     tool = " ".join(t for t in (creator.text("name"), creator.text("version")) if t)
@@ -112,7 +116,7 @@ def read(path: Path) -> Iterator[CapturedPage]:
 
 
 class _Entry:
-    """One of ``log.entries``."""
+    """An element of ``log.entries``."""
 
     def __init__(self, part: Part) -> None:
         self.part = part
@@ -126,8 +130,8 @@ class _Entry:
 
 
 def _answers(entries: list[_Entry], begun: datetime | None) -> tuple[CapturedRequest, ...]:
-    """The requests that went to a server. Schemes that never leave the browser (data, blob) are
-    skipped."""
+    """Return the requests that went to a server. Schemes that never leave the browser (data, blob)
+    are skipped."""
     begun = begun or min((e.started for e in entries if e.started), default=None)
     return tuple(
         CapturedRequest(
@@ -151,7 +155,7 @@ def _positive(number: float | None) -> float | None:
 
 
 def _bare(path: Path) -> str:
-    """The file's name without its suffixes: ``A.HAR.gz`` -> ``A``."""
+    """Return the file's name without its suffixes: ``A.HAR.gz`` -> ``A``."""
     name = path.name
     for suffix in (".gz", ".zst", ".har"):
         name = name[: -len(suffix)] if name.lower().endswith(suffix) else name

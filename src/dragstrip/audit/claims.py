@@ -10,7 +10,7 @@ from dragstrip.model.errors import InputError
 
 
 class Claims(Struct, frozen=True, kw_only=True):
-    """The author's claims about a capture; None and "" where there is no claim."""
+    """The author's claims about a capture; None and "" stand for no claim."""
 
     down_mbps: float | None = None
     rtt_ms: float | None = None
@@ -20,7 +20,8 @@ class Claims(Struct, frozen=True, kw_only=True):
     protocol: Family = ""
 
     def describe(self) -> str:
-        """Protocol, rate, round trip, loss: ``quic, 2 Mbit/s, 200 ms, 2 %``."""
+        """Describe the claims: protocol, rate, round trip, loss, as in ``quic, 2 Mbit/s, 200 ms, 2
+        %``."""
         parts = (
             self.protocol,
             f"{self.down_mbps:g} Mbit/s" if self.down_mbps is not None else "",
@@ -31,8 +32,8 @@ class Claims(Struct, frozen=True, kw_only=True):
 
 
 NAME_PATTERNS = ("{protocol}-{page}-bw{down_mbps}-rtt{delay_ms}-loss{loss}",)
-"""Patterns tried on every name if the user gives neither a pattern nor values. ranjan2019 (section
-3.6 and its scripts): ``rtt`` in a name is the delay added each way."""
+"""Patterns tried on every name if the user gives neither a pattern nor values. They are
+ranjan2019's (section 3.6 and its scripts), where ``rtt`` in a name is the delay added each way."""
 
 _LABELS: dict[str, Family] = {
     **dict.fromkeys(("h1", "http1", "http1.1", "http", "https"), "h1"),
@@ -45,7 +46,7 @@ _FIELDS = ("protocol", "page", *_NUMBERS)
 
 
 def protocol_label(text: str) -> Family:
-    """``Quic`` -> quic, ``Http2`` -> h2. Raises `InputError`."""
+    """Read the protocol of a label: ``Quic`` -> quic, ``Http2`` -> h2. Raises `InputError`."""
     try:
         return _LABELS[text.lower()]
     except KeyError:
@@ -53,7 +54,8 @@ def protocol_label(text: str) -> Family:
 
 
 def compile_pattern(pattern: str) -> re.Pattern[str]:
-    """``{protocol}-bw{down_mbps}-rtt{rtt_ms}`` as an expression for whole names.
+    """Turn a pattern such as ``{protocol}-bw{down_mbps}-rtt{rtt_ms}`` into a regular expression for
+    whole names.
 
     ``{page}`` matches anything, the others numbers or a protocol's name; ``*`` stands for any text.
     Raises `InputError` for an unknown or repeated field.
@@ -77,7 +79,8 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def from_name(name: str, patterns: Sequence[re.Pattern[str]]) -> Claims | None:
-    """The claims in a capture's name, read by the first pattern that fits; None if none does."""
+    """Read the claims in a capture's name by the first pattern that fits; None if no pattern
+    fits."""
     for pattern in patterns:
         if found := pattern.fullmatch(name.partition("#")[0]):
             return _claims({k: v for k, v in found.groupdict().items() if v})

@@ -1,8 +1,8 @@
-"""How each tool writes an entry of a HAR, and which of its fields can be trusted.
+"""Knows how each tool writes an entry of a HAR, and which of its fields can be trusted.
 
-The exporters of Chrome, Firefox, Safari, Charles, Fiddler, Insomnia, WebPageTest, chrome-har
-(browsertime, Puppeteer), Playwright and mitmproxy were read. Doubt favours the capture: an answer
-that may not have crossed the network in time is not counted against it.
+The module follows the exporters of Chrome, Firefox, Safari, Charles, Fiddler, Insomnia,
+WebPageTest, chrome-har (browsertime, Puppeteer), Playwright and mitmproxy. In doubt the capture is
+favoured: an answer that may not have crossed the network in time is not counted against it.
 """
 
 from typing import Literal
@@ -20,7 +20,7 @@ _FLAGS = (
     "fromPrefetchCache",
     "fromServiceWorker",
     "fetchedViaServiceWorker",  # Chrome: the worker's own request is a separate entry
-    "wasFulfilled",  # Playwright: a route answered
+    "wasFulfilled",  # Playwright: a route handler gave the answer
 )
 _UNSENT_FLAGS = (*_FLAGS, *(f"_{flag}" for flag in _FLAGS))
 _FALSE = ("", "0", "false", "none", "no", "network")
@@ -32,8 +32,8 @@ _PHASES = ("blocked", "dns", "connect", "send", "wait", "receive")
 
 
 def family(http_version: str) -> Family:
-    """The protocol of an HTTP version: ``http/2+quic/46``, ``h3-29`` -> quic; ``HTTP/1.1``, ``1.1``
-    -> h1; ``unknown`` -> ""."""
+    """Return the protocol of an HTTP version: ``http/2+quic/46``, ``h3-29`` -> quic; ``HTTP/1.1``,
+    ``1.1`` -> h1; ``unknown`` -> ""."""
     text = http_version.lower()
     if "quic" in text or text.startswith(("h3", "http/3", "hq")):
         return "quic"
@@ -45,8 +45,8 @@ def family(http_version: str) -> Family:
 
 
 def spoken(entry: Part) -> Family:
-    """The protocol of an entry: from the answer's version, else WebPageTest's field, else the
-    request's."""
+    """Return the protocol of an entry: from the answer's version, else WebPageTest's field, else
+    the request's version."""
     said = (
         entry.part("response").text("httpVersion"),
         entry.text("_protocol"),
@@ -56,7 +56,8 @@ def spoken(entry: Part) -> Family:
 
 
 def wire_bytes(entry: Part) -> int | None:
-    """Bytes of the answer, headers as far as they are known; None if the tool does not say.
+    """Return the bytes of the answer on the wire, with headers as far as their size is known; None
+    if the tool does not say.
 
     Chromium's tools write `_transferSize`, WebPageTest `_bytesIn`, others header and body. A
     negative size means that the tool does not know it.
@@ -77,25 +78,26 @@ def _written(entry: Part) -> int | None:
 
 
 def end_ms(entry: Part, start_ms: float) -> float:
-    """End of the entry, in ms: the later of ``time`` and the sum of the phases, because some tools
-    leave waits out of one of them."""
+    """Return the end of the entry, in ms: the later of ``time`` and the sum of the phases, because
+    some tools leave waits out of one of the two."""
     timings = entry.part("timings")
     phases = sum(max(0.0, timings.number(p) or 0.0) for p in _PHASES)
     return start_ms + max(entry.number("time") or 0.0, phases)
 
 
 def connect_ms(entry: Part) -> float | None:
-    """Time to connect, in ms. HAR's ``connect`` includes ``ssl``. Firefox, Charles and mitmproxy
-    leave it out, but a connect takes at least one round trip either way."""
+    """Return the time to connect, in ms; None if the entry opened no connection. HAR's ``connect``
+    includes ``ssl``. Firefox, Charles and mitmproxy leave ``ssl`` out, but a connect takes at least
+    one round trip either way."""
     connect = entry.part("timings").number("connect")
     return connect if connect is not None and connect > 0 else None
 
 
 def from_cache(entry: Part) -> bool:
-    """Whether no answer crossed the network for this entry.
+    """Return whether no answer crossed the network for this entry.
 
     Firefox and chrome-har write HAR's ``cache`` only for hits; other tools write it for any answer
-    that may be cached. So it is ignored if the answer has bytes on the wire.
+    that may be cached. So ``cache`` is ignored if the answer has bytes on the wire.
     """
     response = entry.part("response")
     if any(_is_true(part.value(flag)) for part in (entry, response) for flag in _UNSENT_FLAGS):
@@ -112,7 +114,7 @@ def from_cache(entry: Part) -> bool:
 
 
 def failed(entry: Part) -> bool:
-    """Whether the answer is missing or incomplete, by Chrome's `_error`, Playwright's
+    """Return whether the answer is missing or incomplete, by Chrome's `_error`, Playwright's
     `_failureText`, Charles's `_charlesStatus`, or a status that is 0, -1 or absent."""
     response = entry.part("response")
     broken = response.text("_error", "_failureText") or entry.text("_error")

@@ -1,7 +1,7 @@
 """Judges captures. In doubt, every rule favours the capture.
 
-A row holds the findings on one capture, the summary counts them. Both are the audit's JSON, so
-their field names are a contract (docs/howto/audit.md).
+A row holds the findings on one capture; the summary counts findings over all captures. Rows and
+summary make up the audit's JSON, so their field names are a contract (docs/howto/audit.md).
 """
 
 from collections import Counter
@@ -41,7 +41,7 @@ class AuditRow(Struct, frozen=True, kw_only=True):
     connect_min_ms: float | None
     connect_median_ms: float | None
     fast_connects: bool
-    """More than half of the new connections took less than one claimed round trip; TCP with TLS
+    """More than half of the new connections took less than one claimed round trip. TCP with TLS
     needs two or three."""
     cached: int
     failed: int
@@ -54,7 +54,8 @@ class AuditRow(Struct, frozen=True, kw_only=True):
 
     @property
     def claimed_share(self) -> float | None:
-        """Share of the answers that came over the claimed protocol."""
+        """Return the share of the answers that came over the claimed protocol; None without a claim
+        or without answers."""
         answers = sum(self.protocol_answers.values())
         if not (self.claims.protocol and answers):
             return None
@@ -81,7 +82,7 @@ class AuditSummary(Struct, frozen=True, kw_only=True):
 
     captures: int
     impossible: int
-    """Captures whose load took less time than their bytes take at the claimed rate."""
+    """Captures whose load took less time than their bytes need at the claimed rate."""
     judged_for_rate: int
     """Captures with a claimed rate, a load event and wire sizes: only those can be impossible."""
     quic_labelled: int
@@ -110,7 +111,7 @@ class AuditSummary(Struct, frozen=True, kw_only=True):
     unbelievable: int
     """Captures with at least one finding."""
     unreadable_files: tuple[str, ...]
-    """Files that could not be read, and why."""
+    """Files that could not be read, each with the reason."""
 
 
 def judge(capture: CapturedPage, claims: Claims) -> AuditRow:
@@ -190,7 +191,7 @@ def summarise(rows: Sequence[AuditRow], unread: Sequence[str] = ()) -> AuditSumm
 
 
 def as_json(summary: AuditSummary, rows: Sequence[AuditRow]) -> dict[str, Any]:
-    """The audit as a JSON object: the summary's fields, and the captures under ``rows``."""
+    """Return the audit as a JSON object: the summary's fields, and the captures under ``rows``."""
     return {**msgspec.to_builtins(summary), "rows": msgspec.to_builtins(rows)}
 
 

@@ -1,4 +1,5 @@
-"""A study of the stacks between two stacks, which attributes their difference to properties."""
+"""Makes a study of the stacks that lie between two stacks. It attributes the difference between the
+two to single properties."""
 
 from collections.abc import Collection, Sequence
 
@@ -15,8 +16,8 @@ from dragstrip.study.controls import controls_of
 RUNS = 31
 """Most blocks per cell; most cells are decided earlier."""
 STOPPING = Stopping(looks=(5, 8, 12, 17, 23), margin=0.02, spending="Pocock")
-"""A cell stops when every factor's share is shown to differ from zero, or to be within 2 %. The
-printed interval decides: Student's t of a mean, which five blocks have at every level."""
+"""Rule for stopping a cell: every factor's share is shown to differ from zero, or to be within 2 %.
+The printed interval decides: Student's t of a mean, which five blocks have at every level."""
 
 
 def bridge_study(
@@ -29,10 +30,11 @@ def bridge_study(
     cells: Collection[CellKey] = (),
     controls: bool = True,
 ) -> Study:
-    """A study like `study`, or like these cells of it, with the stacks between `a` and `b`.
+    """Return a study like `study` with the stacks between `a` and `b`, on all its cells or on
+    `cells`.
 
-    Networks with random loss are also visited without it. Raises `InputError` if there is no stack
-    between the two.
+    Networks with random loss are also visited without loss. Raises `InputError` if there is no
+    stack between the two.
     """
     if a.name == b.name:
         raise InputError(f"stack {a.name!r} is given twice: a difference needs two stacks")
@@ -68,7 +70,7 @@ def bridge_study(
 
 
 def without_loss(network: Network) -> Network:
-    """The same network without random loss, including the paths of single hosts."""
+    """Return the network without random loss, including on the paths of single hosts."""
 
     def only(direction: Direction) -> Direction:
         hosts = tuple(structs.replace(host, loss=0.0) for host in direction.hosts)

@@ -20,8 +20,8 @@ Chromium on a first visit."""
 
 
 def loaded_by(stacks: Sequence[Stack], client: str, where: str = "--client") -> tuple[Stack, ...]:
-    """The stacks with this client; ``browser`` leaves them unchanged. Raises `InputError`, which
-    names `where`."""
+    """Return the stacks with this client; ``browser`` leaves them unchanged. Raises `InputError`,
+    whose text begins with `where`."""
     if client not in CLIENTS:
         raise InputError(f"{where} {client!r} is unknown; choose from {', '.join(CLIENTS)}")
     if client == LOADER:
@@ -30,7 +30,7 @@ def loaded_by(stacks: Sequence[Stack], client: str, where: str = "--client") -> 
 
 
 def study_by(study: Study, client: str) -> Study:
-    """The study with this client. Raises `InputError`."""
+    """Return the study with this client. Raises `InputError`."""
     return structs.replace(
         study,
         stacks=loaded_by(study.stacks, client),

@@ -1,5 +1,5 @@
-"""The controls of a study: stacks that show what the testbed measures where no difference, or a
-known one, exists."""
+"""Makes the controls of a study. They show what the testbed measures where no difference exists,
+and where a known one does."""
 
 from collections.abc import Sequence
 
@@ -12,9 +12,9 @@ SAME, HELD = "control-same", "control-held"
 
 
 def controls_of(stacks: Sequence[Stack], *, live: bool = False) -> tuple[Stack, ...]:
-    """Two copies of the first stack. In the A/A control, every difference is a false alarm. In the
-    positive control, each connection's first response is held for one round trip, which the time to
-    first byte must show.
+    """Return two copies of the first stack. In the A/A control, every difference is a false alarm.
+    In the positive control, each connection's first response is held for one round trip, which the
+    time to first byte must show.
 
     Only our origin holds responses; with other servers the positive control is left out.
     """

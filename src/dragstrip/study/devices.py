@@ -31,7 +31,7 @@ DEVICES: Mapping[str, Device] = {
 
 
 def find_slowdown(text: str) -> float:
-    """The slow-down of a device by name, or of ``4x``. Raises `InputError`."""
+    """Return the slow-down of a device, given by name or as ``4x``. Raises `InputError`."""
     if text in DEVICES:
         return DEVICES[text].cpu_slowdown
     given = re.fullmatch(r"(\d+(?:\.\d+)?)x", text)

@@ -71,15 +71,15 @@ class StudyFile(SpecOptions, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     runs: Annotated[int, Meta(ge=1)]
     """Blocks per cell: each visits every stack once."""
     seed: Annotated[int, Meta(ge=0, lt=MAX_SEED)] = 0
-    """Decides the order of visits and which packets random loss takes."""
+    """Seed that decides the order of visits and which packets random loss drops."""
     pages: tuple[str, ...] = ()
     """Files relative to this one, `demo`, `synth:64x10KB`, names of the corpus, recorded pages."""
     networks: tuple[str, ...] = ()
     """Names (`dragstrip list networks`), `[network.NAME]` below, or values: `100mbit/50ms`, or
     `10.5mbit/2.8mbit/37ms/0%/200ms`."""
     stacks: _Names
-    """Names (`dragstrip list stacks`), or `[stack.NAME]` below. The first is what others are
-    compared with."""
+    """Names (`dragstrip list stacks`), or `[stack.NAME]` below. The first is the one that the
+    others are compared with."""
     network: dict[str, dict[str, Any]] = field(default_factory=dict)
     stack: dict[str, dict[str, Any]] = field(default_factory=dict)
     server: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -142,8 +142,8 @@ def _program(client: dict[str, Any] | str) -> str:
 
 
 def _client(table: dict[str, Any]) -> Client:
-    """The client in a study file. Raises `InputError`. It is stricter than reading a client from a
-    capsule."""
+    """Read the client in a study file. Raises `InputError`. This is stricter than reading a client
+    from a capsule."""
     if "browser" in table:
         raise InputError(
             'client.browser: a stack names its browser, like [stack.old] browser = "…"'
@@ -166,8 +166,8 @@ def _brought(folder: Path, tables: dict[str, dict[str, Any]]) -> dict[str, Stack
 
 
 def _stacks(tables: dict[str, dict[str, Any]], brought: dict[str, Stack]) -> dict[str, Stack]:
-    """The study's own stacks by name. A stack may be based on a known stack or on an earlier one in
-    the file."""
+    """Return the stacks that the study defines, by name. A stack may be based on a known stack or
+    on an earlier one in the file."""
     stacks_by_name = dict(brought)
     for name, fields in tables.items():
         try:
@@ -178,6 +178,7 @@ def _stacks(tables: dict[str, dict[str, Any]], brought: dict[str, Stack]) -> dic
 
 
 def _beside(study: Path, page: str) -> str:
-    """A page's path relative to the study file; other forms of a page stay unchanged."""
+    """Return a page's path relative to the study file, if a file is there; otherwise `page` as it
+    is."""
     beside = study.parent / page
     return str(beside) if beside.exists() else page

@@ -1,5 +1,5 @@
-"""Measured differences between servers, so that they are not mistaken for differences between
-protocols.
+"""Reads measured differences between servers, so that these are not mistaken for differences
+between protocols.
 
 `server_gaps.json` beside this file is written by bench/protocols/legacy_parity.py: page load times
 over one server divided by those over another, in the same browser and protocol.
@@ -60,7 +60,7 @@ class Gap(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 def figures(ratio: float, low: float | None, high: float | None) -> str:
-    """The ratio in words, with its interval if it has one."""
+    """Write the ratio as text, with its interval if there is one."""
     return f"{ratio:.3f} ({low:.3f} to {high:.3f})" if low and high else f"{ratio:.3f}"
 
 
@@ -72,8 +72,8 @@ def gaps() -> tuple[Gap, ...]:
 
 
 def servers(stacks: Sequence[Stack], known: Iterable[Gap] | None = None) -> str:
-    """A sentence on which server serves which stack, and the gap of each server to the first
-    stack's; empty if one server serves all."""
+    """Return a sentence that says which server serves which stack, and how each server compares
+    with the first stack's. The sentence is empty if one server serves all."""
     served: dict[str, list[Stack]] = {}
     for stack in stacks:
         served.setdefault(stack.server, []).append(stack)
@@ -91,8 +91,8 @@ TCP+, both from our origin, 31 blocks: `uv run python bench/parity 31` (docs/ref
 
 
 def own_parity(stacks: Sequence[Stack]) -> Iterator[str]:
-    """A sentence on the gap between HTTP/3 and TCP in our own origin without a rate limit, if
-    stacks use both."""
+    """Yield a sentence on the gap between HTTP/3 and TCP in our own origin without a rate limit, if
+    the stacks use both."""
     ours = [s for s in stacks if s.server == OURS]
     if len({s.protocol == "h3" for s in ours}) == 2:
         yield (
@@ -106,7 +106,8 @@ def _sentences(served: dict[str, list[Stack]], known: tuple[Gap, ...]) -> Iterat
     first, *others = served
 
     def nearest(server: str, against: str) -> Gap | None:
-        """The gap between these servers, preferably in a browser that works with both."""
+        """Return the gap between these servers, preferably in a browser that works with both; None
+        if it was not measured."""
         browsers = {s.browser for name in {server, against} & {*served} for s in served[name]}
         between = [g for g in either if (g.server, g.against) == (server, against)]
         return min(between, key=lambda g: g.browser not in browsers, default=None)

@@ -1,5 +1,5 @@
-"""The load generator's error against browsers, as measured by bench/loader/error.py, in a
-sentence."""
+"""Says in a sentence how far the load generator is from browsers, as bench/loader/error.py measured
+it."""
 
 from functools import cache
 from importlib import resources
@@ -35,13 +35,13 @@ class LoaderError(Struct, frozen=True):
 
 @cache
 def measured() -> LoaderError | None:
-    """The measured error; None if it was not measured yet."""
+    """Return the measured error; None if it was not measured yet."""
     file = resources.files("dragstrip.study").joinpath(_FILE)
     return msgspec.json.decode(file.read_bytes(), type=LoaderError) if file.is_file() else None
 
 
 def predicted() -> str:
-    """The sentence that accompanies every answer from the load generator."""
+    """Return the sentence that accompanies every answer from the load generator."""
     error = measured()
     if not error:
         return (

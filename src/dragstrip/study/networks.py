@@ -23,7 +23,8 @@ from dragstrip.study.tracefiles.files import read_side
 
 
 def read_network(name: str, table: Mapping[str, Any], folder: Path) -> Network:
-    """The network of a table. Raises `InputError`, which names the place inside the table."""
+    """Read the network from a table. Raises `InputError`, which names the place inside the
+    table."""
     fields = {"name": name, **table}
     sides: dict[str, dict[str, Any]] = {}
     for way in ("down", "up"):
@@ -62,7 +63,8 @@ def read_network(name: str, table: Mapping[str, Any], folder: Path) -> Network:
 
 
 def placed(message: str) -> str:
-    """An error message of msgspec (``... - at `$.runs```) with the place first and a cure added."""
+    """Rewrite an error message of msgspec (``... - at `$.runs```) so that it begins with the place
+    and ends with a cure."""
     match = re.fullmatch(r"(.*) - at `\$\.?(.*)`", message)
     said = match[1] if match else message
     for pattern, words in _WORDS.items():

@@ -40,7 +40,7 @@ def stacks() -> Mapping[str, Stack]:
 
 
 def make_stack(name: str, fields: Mapping[str, Any], known: Mapping[str, Stack]) -> Stack:
-    """A stack from its TOML table. Missing fields come from the stack named by `base`.
+    """Make a stack from its TOML table. Missing fields come from the stack named by `base`.
 
     Raises `InputError` for an unknown base, and `msgspec.ValidationError` for any other error.
     """
@@ -56,8 +56,8 @@ def make_stack(name: str, fields: Mapping[str, Any], known: Mapping[str, Stack])
 
 
 def find_network(text: str, folder: Path = Path()) -> Network:
-    """A network by name, by ``100mbit/50ms`` or ``down/up/delay/loss/queue``, or by ``trace:FILE``
-    with a file relative to `folder`. Raises `InputError`."""
+    """Return a network, given by name, as ``100mbit/50ms`` or ``down/up/delay/loss/queue``, or as
+    ``trace:FILE`` with a file relative to `folder`. Raises `InputError`."""
     if text in networks():
         return networks()[text]
     if text.startswith(PREFIX):
@@ -72,7 +72,7 @@ def find_network(text: str, folder: Path = Path()) -> Network:
 
 
 def find_stack(name: str) -> Stack:
-    """A stack by name. Raises `InputError`."""
+    """Return the stack with this name. Raises `InputError`."""
     if name in stacks():
         return stacks()[name]
     raise InputError(
@@ -81,7 +81,7 @@ def find_stack(name: str) -> Stack:
 
 
 def in_browser(stack: Stack, browser: str) -> Stack:
-    """The stack with another browser, given by name or by the path of a Chromium. Raises
+    """Return the stack with another browser, given by name or by the path of a Chromium. Raises
     `InputError`."""
     if is_path(browser) or Path(browser).is_file():
         browser = str(Path(browser).resolve())
@@ -92,7 +92,8 @@ def in_browser(stack: Stack, browser: str) -> Stack:
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """A suggestion for a misspelt name, such as ``, did you mean 'LTE'?``, or an empty string."""
+    """Return a suggestion for a misspelt name, such as `` (did you mean 'LTE'?)``, or an empty
+    string."""
     by_lower = {k.lower(): k for k in known}
     close = get_close_matches(name.lower(), by_lower, n=1)
     return f" (did you mean {by_lower[close[0]]!r}?)" if close else ""

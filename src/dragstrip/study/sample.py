@@ -1,8 +1,8 @@
-"""Cells drawn from ranges instead of crossed: `[sample]` of a study file.
+"""Draws cells from ranges instead of crossing pages and networks: `[sample]` of a study file.
 
-The points are Sobol's sequence, scrambled by the study's seed (Sobol 1967; Owen 1998). Any number
-of first points covers the ranges evenly, so an interrupted study is a smaller sample of all ranges.
-More cells continue the same sequence.
+The points are Sobol's sequence, scrambled by the study's seed (Sobol 1967; Owen 1998). The first
+points, however many, cover the ranges evenly. So an interrupted study is a smaller sample of all
+ranges. More cells continue the same sequence.
 """
 
 from collections.abc import Iterator
@@ -26,19 +26,19 @@ class Sample(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Number of cells. A larger number continues the same sequence."""
     down_mbps: Range
     rtt_ms: Range
-    """Round trip, half of it each way."""
+    """Round trip in ms; half of it is each way."""
     loss: Range
     """Share of packets lost per direction, in cells with loss."""
     queue_ms: Range
-    """Depth of each direction's queue."""
+    """Depth of each direction's queue in ms."""
     page_bytes: Range
     """Bytes of all objects, in steps of the square root of two: few pages serve many cells."""
     objects: Range
-    """Pictures of a page, in the same steps."""
+    """Pictures of a page, also in steps of the square root of two."""
     lossless: float = 0.0
     """Share of cells without loss."""
     up_share: float = 1.0
-    """Rate of the way up, as a share of that down."""
+    """Upstream rate, as a share of the downstream rate."""
     per_guest: int = 1
     """Blocks that one guest makes in virtual time, one after another."""
 
@@ -71,7 +71,8 @@ class DrawnCell(Struct, frozen=True, kw_only=True):
 
 
 def draw(sample: Sample, seed: int) -> list[DrawnCell]:
-    """The sample's cells in order. Of equal cells, only the first is kept. Raises `InputError`."""
+    """Return the sample's cells in order. Of equal cells, only the first is kept. Raises
+    `InputError`."""
     cells = {f"{d.page} {d.network.name}": d for d in _all(sample, seed)}
     return list(cells.values())
 
@@ -85,7 +86,7 @@ def _all(sample: Sample, seed: int) -> Iterator[DrawnCell]:
 
 
 def _cell(sample: Sample, at: dict[str, float]) -> DrawnCell:
-    """The cell at a point of the unit cube."""
+    """Return the cell at a point of the unit cube."""
     lossy = (at["loss"] - sample.lossless) / (1 - sample.lossless) if sample.lossless < 1 else -1
     loss = _within(sample.loss, lossy) if lossy >= 0 else 0.0
     down = _within(sample.down_mbps, at["down_mbps"])
@@ -110,12 +111,12 @@ def _within(limits: Range, share: float) -> float:
 
 
 def _step(value: float) -> float:
-    """The nearest power of the square root of two."""
+    """Return the nearest power of the square root of two."""
     return float(2 ** (round(2 * log2(value)) / 2))
 
 
 def _short(value: float) -> str:
-    """A value with three digits, which keeps names readable."""
+    """Write a value with three digits, which keeps names readable."""
     return plain(float(f"{value:.3g}"))
 
 

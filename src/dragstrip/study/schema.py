@@ -34,7 +34,7 @@ _REF = "#/$defs/{name}"
 
 
 def study_schema() -> dict[str, Any]:
-    """The schema of a study file (JSON Schema, draft 2020-12)."""
+    """Return the schema of a study file (JSON Schema, draft 2020-12)."""
     types = (StudyFile, Network, Stack, Server, Client)
     _, defs = msgspec.json.schema_components(types, ref_template=_REF)
     for name, kind in _structs(StudyFile, *types).items():
@@ -95,7 +95,7 @@ def study_schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """The schema as text, as in the published file."""
+    """Return the schema as text, as in the published file."""
     return msgspec.json.format(msgspec.json.encode(study_schema()), indent=2).decode() + "\n"
 
 
@@ -148,7 +148,8 @@ def _network_files(network: dict[str, Any], direction: dict[str, Any]) -> None:
 
 
 def field_docs(kind: type) -> Mapping[str, str]:
-    """The docstring below each field of a struct and its base structs, on one line."""
+    """Return the docstring below each field of a struct and of its base structs, each on one
+    line."""
     docs: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         if issubclass(base, Struct) and base is not Struct:
@@ -178,7 +179,7 @@ def _describe(schema: dict[str, Any], kind: type) -> None:
 
 
 def _structs(*kinds: type) -> dict[str, type]:
-    """The model's structs by name, including those of nested fields."""
+    """Return the model's structs by name, including those of nested fields."""
     types: dict[str, type] = {}
     modules = {inspect.getmodule(base) for kind in (*kinds, Direction) for base in kind.__mro__}
     modules |= {m for n, m in sys.modules.items() if n.startswith("dragstrip.model")}

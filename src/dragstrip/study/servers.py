@@ -36,15 +36,15 @@ _BROUGHT: Mapping[str, Any] = {
     },
     "own": {"quic": _QUIC_OF_ITS_OWN},
 }
-"""Defaults for an unknown server, unless its table overrides them. The kernel sets congestion
-control and initial window of its TCP, so a stack can choose them."""
+"""Defaults for a user's server; its table may override them. The kernel sets the server's
+congestion control and initial window for TCP, so a stack can choose both."""
 
 
 _OWN = {"program": {"command"}, "configuration": {"config", "config_file", "environment"}}
 
 
 def read_server(name: str, table: Mapping[str, Any], folder: Path) -> Server:
-    """A server from its TOML table. Paths in it are relative to `folder`.
+    """Read a server from its TOML table. Paths in it are relative to `folder`.
 
     `config_file` names a file with the text of `config`. `base` names one of our servers, from
     which missing keys are taken. Raises `InputError`.
@@ -81,7 +81,8 @@ def read_server(name: str, table: Mapping[str, Any], folder: Path) -> Server:
 
 
 def _base(name: str, table: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Default values of the table's keys, from its base if it has one. Raises `InputError`."""
+    """Return default values of the table's keys, from its base if it has one. Raises
+    `InputError`."""
     if "base" not in table:
         return _BROUGHT
     programs = {n: s for n, s in known().items() if s.driver == "program"}
@@ -106,8 +107,9 @@ def _own_program(table: Mapping[str, Any]) -> bool:
 
 
 def parse_server(text: str) -> Server:
-    """A server from ``NAME=COMMAND``, or from a command alone, whose program then gives the name.
-    ``{port}`` and other variables are the same as in templates. Raises `InputError`."""
+    """Read a server from ``NAME=COMMAND``, or from a command alone, whose program then gives the
+    name. The command may use the variables of templates, such as ``{port}``. Raises
+    `InputError`."""
     named = re.match(r"([a-z0-9][a-z0-9_.-]*)=(?=\S)", text)
     try:
         command = _words(text[named.end() :] if named else text)
@@ -125,7 +127,7 @@ def _words(command: str) -> list[str]:
 
 
 def _program(server: str, program: str, folder: Path) -> Path:
-    """The program file, whose hash identifies the build."""
+    """Return the path of the program file, whose hash identifies the build. Raises `InputError`."""
     found = str(folder / program) if "/" in program else shutil.which(program)
     if not found or not Path(found).is_file():
         raise InputError(f"server {server!r}: no such program: {program}")
@@ -133,15 +135,15 @@ def _program(server: str, program: str, folder: Path) -> Path:
 
 
 def stacks_of(server: Server) -> dict[str, Stack]:
-    """The stock stacks of a server, by name: ``NAME-h2`` and so on, one per protocol that it
-    speaks."""
+    """Return the stock stacks of a server, by name: ``NAME-h2`` and so on, one per protocol that
+    the server speaks."""
     made = (stack_on(server, protocol) for protocol in server.protocols)
     return {stack.name: stack for stack in made}
 
 
 def stack_on(server: Server, protocol: str, **fields: Any) -> Stack:
-    """A stack on this server. Raises `ValueError` for a protocol that the server does not speak, or
-    for a field that it cannot set."""
+    """Make a stack on this server. Raises `ValueError` for a protocol that the server does not
+    speak, or for a field that it cannot set."""
     transport = "quic" if protocol in ("h3", "gquic") else "tcp"
     values = {
         "name": f"{server.name}-{protocol}",
@@ -156,8 +158,8 @@ def stack_on(server: Server, protocol: str, **fields: Any) -> Stack:
 
 
 def placed(stack: Stack, server: Server, stock: Stack) -> Stack:
-    """The stack on `server`. Fields that differ from `stock`, the stock stack of the protocol, keep
-    their values. Raises `InputError` if the server does not support one."""
+    """Move the stack to `server`. Fields that differ from `stock`, the stock stack of the protocol,
+    keep their values. Raises `InputError` if the server does not support one of them."""
     names = [f.name for f in structs.fields(Stack) if f.name not in ("name", "source", "server")]
     asked = {n: getattr(stack, n) for n in names if getattr(stack, n) != getattr(stock, n)}
     try:

@@ -36,17 +36,17 @@ from dragstrip.study.sample import Sample, draw
 
 
 class SpecOptions(StudyOptions, frozen=True, kw_only=True):
-    """The options of a specification: those that a study keeps, and those that `resolve` replaces.
-    Each is declared only here: docs/howto/add-an-option.md."""
+    """The options of a specification: options that a study keeps, and options that `resolve`
+    replaces. Each is declared only here: docs/howto/add-an-option.md."""
 
     controls: bool = True
-    """Blocks also visit the first stack under another name (A/A control) and one round trip late
-    (positive control)."""
+    """Blocks also visit the first stack twice more: under another name (A/A control), and with
+    answers one round trip late (positive control)."""
     sample: Sample | None = None
     """Cells drawn from ranges, instead of `pages` and `networks`."""
     done: str = ""
     """When a page counts as loaded: `load`, `network-idle`, `selector:CSS` or `mark:NAME`. By
-    default, what the page's file says, or else the load event."""
+    default the page's file decides, or else the load event."""
 
 
 class StudySpec(SpecOptions, frozen=True, kw_only=True):
@@ -70,7 +70,7 @@ class StudySpec(SpecOptions, frozen=True, kw_only=True):
         return (*self.stacks, *self._controls)
 
     def visits_in(self, runs: int) -> int:
-        """Number of visits in this many blocks of a cell."""
+        """Return the number of visits in this many blocks of a cell."""
         controls = ceil(runs / self.controls_every) * len(self._controls)
         return runs * len(self.stacks) + controls
 
@@ -82,8 +82,8 @@ class StudySpec(SpecOptions, frozen=True, kw_only=True):
     def resolve(self, cache: Path) -> Study:
         """Make the study to run. Imported pages are stored in `cache`. Raises `InputError`.
 
-        If there is a `sample`, its pages and networks are used instead of `pages` and `networks`.
-        If there is a `done`, it says of every page when it counts as loaded.
+        With a `sample`, its pages and networks replace `pages` and `networks`. With `done`, that
+        condition holds for every page.
         """
         self._check()
         drawn = draw(self.sample, self.seed) if self.sample else []
@@ -123,7 +123,7 @@ class StudySpec(SpecOptions, frozen=True, kw_only=True):
         return controls_of(self.stacks, live=self.live) if self.controls else ()
 
     def _check(self) -> None:
-        """Raises `InputError` for what cannot be raced, whatever its pages are."""
+        """Raise `InputError` for options that cannot be raced, whatever the pages are."""
         if self.done:
             parse_done(self.done)
         if self.runs < 1:

@@ -1,8 +1,9 @@
 """Reads and writes traces as text: Mahimahi's format, and lines of ``seconds Mbit/s``.
 
-A line of Mahimahi's format is a time in whole ms at which up to 1500 bytes may leave; several lines
-may have the same time. A line of the other format gives the rate in Mbit/s from that second on; the
-last line ends the trace. Blank lines and comments (``#``) are ignored. Both formats loop.
+In Mahimahi's format, each line is a time in whole ms at which up to 1500 bytes may leave; several
+lines may have the same time. In the other format, each line gives a second and the rate in Mbit/s
+from then on; the last line ends the trace. Blank lines and comments (``#``) are ignored. Both
+formats loop.
 """
 
 from collections import Counter
@@ -18,8 +19,8 @@ T = TypeVar("T", int, tuple[float, float])
 
 
 def parse_trace(text: str, *, name: str, where: str) -> Trace:
-    """Parse a trace. One number on the first line means Mahimahi's format, two the other. Raises
-    `InputError`."""
+    """Parse a trace. One number on the first line means Mahimahi's format, two numbers mean
+    ``seconds Mbit/s``. Raises `InputError`."""
     lines = [
         (number, fields)
         for number, line in enumerate(text.splitlines(), 1)

@@ -11,7 +11,7 @@ from dragstrip.testbed.servers.origin import OriginLog
 
 
 def without_afterwards(log: OriginLog, requests: Iterable[Request], over_us: float) -> OriginLog:
-    """The log without requests that began after the visit was over (Unix time, us).
+    """Return the log without requests that began after the visit was over (Unix time, us).
 
     A later request is kept if it is one of the browser's `requests` that had not reached the server
     yet. A connection is kept if it was opened in time or carried a kept request.

@@ -12,7 +12,7 @@ class ConnectionLoad(Struct, frozen=True):
 
     connection: Connection
     address: str
-    """Address at which the server accepted it; empty if unknown."""
+    """Address at which the server accepted the connection; empty if unknown."""
     requests: Sequence[Served]
 
     @property
@@ -23,7 +23,7 @@ class ConnectionLoad(Struct, frozen=True):
 
 
 def carried(visit: Visit) -> list[ConnectionLoad]:
-    """All connections in the server's order, including those without requests."""
+    """List all connections in the server's order, including those without requests."""
     by_id: dict[int, list[Served]] = {}
     for served in visit.served:
         by_id.setdefault(served.connection, []).append(served)
@@ -31,12 +31,12 @@ def carried(visit: Visit) -> list[ConnectionLoad]:
 
 
 def address_of(visit: Visit, connection: Connection) -> str:
-    """Address at which the server accepted the connection, if it reports one; otherwise the address
-    of the connection's host; empty if neither is known."""
+    """Return the address at which the server accepted the connection, if it reports one; otherwise
+    the address of the connection's host; empty if neither is known."""
     return connection.address or visit.addresses.get(connection.host or "", "").rpartition(":")[0]
 
 
 def coalesced(visit: Visit) -> list[Served]:
-    """Requests carried by a connection that was opened for another host."""
+    """List the requests that were carried by a connection opened for another host."""
     opened = {c.id: c.host for c in visit.connections if c.host and c.secure}
     return [s for s in visit.served if opened.get(s.connection, s.host) != s.host]

@@ -1,9 +1,9 @@
-"""Measures what the link carried over time: how much in a round trip, and when nothing although
-data was due.
+"""Measures what the link carried over time: how many bytes in a round trip, and in which pauses no
+byte although data was due.
 
 A sender limited by a window sends one window per round trip, however fast the link is. So the
-largest number of bytes in a round trip, and how often it was nearly reached, reveal a window: of
-flow control, of a server's buffer, or of congestion control.
+largest number of bytes in a round trip, and how often a round trip nearly reaches it, reveal the
+window: flow control's, a server's buffer, or congestion control's.
 """
 
 import math
@@ -17,18 +17,19 @@ from dragstrip.visit.intervals import Interval, union
 from dragstrip.visit.uploads import uploads
 
 _LEAST_SLOTS = 3
-"""Fewest slots in a round trip. With fewer, its boundaries are too inexact."""
+"""Fewest slots in a round trip. With fewer, the round trip's boundaries are too inexact."""
 _ALIKE = 0.7
-"""A round trip counts as full from this share of the bytes of the fullest one. A browser may fill
-three quarters of a window: Chromium uploads over HTTP/2 in frames of 16 KB."""
+"""Share of the bytes of the fullest round trip from which another one counts as full. A browser may
+fill three quarters of a window: Chromium uploads over HTTP/2 in frames of 16 KB."""
 _PAUSE_RTTS, _PAUSE_PACKETS = 0.25, 3
-"""Least length of a pause: round trips, and packets at the link's rate."""
+"""Least length of a pause: in round trips, and in packets at the link's rate. Both must be
+reached."""
 _PACKET_BYTES = 1500
 
 
 def under_way(visit: Visit, side: Side) -> list[Interval]:
-    """Intervals in which bodies were due: answers from their first byte to their last, or
-    uploads."""
+    """Return the intervals in which bodies were due: answers from their first byte to their last,
+    or uploads."""
     if side == "up":
         return union((u.start_ms, u.received_ms) for u in uploads(visit))
     return union(
@@ -39,8 +40,9 @@ def under_way(visit: Visit, side: Side) -> list[Interval]:
 
 
 def idle_ms(visit: Visit, network: Network, side: Side) -> float | None:
-    """Time in ms in which bodies were due in this direction but nothing left the link. Only pauses
-    of at least a quarter of a round trip count. None without a timeline, or if nothing was due."""
+    """Return the time in ms in which bodies were due in this direction but nothing left the link.
+    Only pauses of at least `_PAUSE_RTTS` and `_PAUSE_PACKETS` count. None without a timeline, or if
+    no body was due."""
     timeline, due = _timeline(visit, side), under_way(visit, side)
     if timeline is None or not due:
         return None
@@ -59,14 +61,15 @@ def idle_ms(visit: Visit, network: Network, side: Side) -> float | None:
 
 
 def flight_bytes(visit: Visit, network: Network, side: Side) -> int | None:
-    """Most bytes that left the link within one round trip in which bodies were due throughout. None
-    without such a round trip or a timeline, or if the timeline's slots are too long."""
+    """Return the most bytes that left the link within one round trip in which bodies were due
+    throughout. None without such a round trip or a timeline, or if the timeline's slots are too
+    long."""
     return _most(_rounds(visit, network, side))
 
 
 def flights(visit: Visit, network: Network, side: Side) -> int | None:
-    """Number of round trips, or of bursts between two pauses, that carried nearly as much as
-    `flight_bytes`. A small number means a window that kept growing.
+    """Return the number of round trips, or of bursts between two pauses, that carried nearly as
+    much as `flight_bytes`. A small number means a window that kept growing.
 
     Bursts count too, because a round trip takes longer than the link's delays where client and
     server compute.
@@ -90,7 +93,8 @@ def _full_rounds(rounds: Sequence[tuple[list[int], int]], most: int) -> int:
 
 
 def crowd_drops(visit: Visit, network: Network) -> int | None:
-    """Packets that the upstream queue dropped while several connections opened at once.
+    """Return the number of packets that the upstream queue dropped while several connections opened
+    at once.
 
     Drops count from the start of overlapping handshakes until one round trip after their end. None
     without a timeline.
@@ -119,7 +123,8 @@ def crowd_drops(visit: Visit, network: Network) -> int | None:
 def of(
     measure: Callable[[Visit, Network, Side], float | None], side: Side
 ) -> Callable[[Visit, Network, object], float | None]:
-    """Fix the direction of a measure, which makes it a metric."""
+    """Make a metric's measure from a measure that also needs a direction: fix the direction to
+    `side`."""
     return lambda visit, network, stack: measure(visit, network, side)
 
 
@@ -128,8 +133,8 @@ def _most(rounds: Sequence[tuple[list[int], int]]) -> int | None:
 
 
 def _rounds(visit: Visit, network: Network, side: Side) -> list[tuple[list[int], int]]:
-    """Stretches in which bodies were due: the bytes in the round trip that begins at each slot, and
-    the number of slots in a round trip."""
+    """Return the stretches in which bodies were due: for each, the bytes in the round trip that
+    begins at each slot, and the number of slots in a round trip."""
     timeline = _timeline(visit, side)
     if timeline is None:
         return []
@@ -149,7 +154,8 @@ def _rounds(visit: Visit, network: Network, side: Side) -> list[tuple[list[int],
 
 
 def _bursts(visit: Visit, network: Network, side: Side) -> list[int]:
-    """Bytes between two pauses of at least a quarter of a round trip, while bodies were due."""
+    """Return the bytes of each burst between two pauses of at least a quarter of a round trip,
+    while bodies were due."""
     timeline = _timeline(visit, side)
     if timeline is None:
         return []
@@ -177,7 +183,7 @@ def _busy(timeline: Timeline, started_us: int) -> list[Interval]:
 
 
 def _place(timeline: Timeline, started_us: int) -> tuple[float, float]:
-    """The timeline's start in ms since the navigation, and the length of a slot in ms."""
+    """Return the timeline's start in ms since the navigation, and the length of a slot in ms."""
     return (timeline.start_us - started_us) / 1000, timeline.slot_us / 1000
 
 

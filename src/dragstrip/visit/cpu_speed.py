@@ -24,7 +24,7 @@ class CpuSpeed:
         self._throttled = self._throttles()
 
     def report(self) -> dict[str, Any]:
-        """The fields `cpu_mhz`, `cpu_limit_mhz` and `throttled` of `HostReport`."""
+        """Return the fields `cpu_mhz`, `cpu_limit_mhz` and `throttled` of `HostReport`."""
         limits = [mhz for mhz in (self._limit_mhz, self._least_limit_mhz()) if mhz is not None]
         before, after = self._throttled, self._throttles()
         return {
@@ -40,8 +40,8 @@ class CpuSpeed:
         return (khz / _KHZ_PER_MHZ for khz in self._numbers(f"cpufreq/{name}"))
 
     def _throttles(self) -> int | None:
-        """Number of throttles of this machine. Each core counts its own, and all cores of a package
-        count the package's."""
+        """Return how often this machine was throttled. Each core counts its own throttles, and all
+        cores of a package report the package's count."""
         cores = list(self._numbers("thermal_throttle/core_throttle_count"))
         packages = list(self._numbers("thermal_throttle/package_throttle_count"))
         return sum(cores) + max(packages, default=0) if cores or packages else None

@@ -60,7 +60,7 @@ class PrimedHosts(NamedTuple):
 
     hosts: tuple[str, ...]
     quic: tuple[str, ...]
-    """Hosts of these that answered over QUIC."""
+    """The hosts that also answered over QUIC."""
 
 
 def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
@@ -74,7 +74,7 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
     with browser.fresh_tab(plan.client, bed.coded(plan.page, plan.stack)) as tab:
         again = plan.block.connection != "first"
         primed = prime(bed, tab, plan) if again else None
-        before = bed.origin.log()  # what belongs to no visit
+        before = bed.origin.log()  # removes entries that belong to no visit
         wire = Wire(bed, browser.key_log, plan.client, plan.artefacts)
         bed.link.configure(plan.network, plan.block.seed, wire.record)
         with (
@@ -89,7 +89,7 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
             host_report, threads = host.report(), queue.look()
             spent_s = _spent(browser_cpu_s, browser.cpu_s())
             bed.origin.look()
-            bed.link.passthrough()  # what is still open closes fast, and outside the visit
+            bed.link.passthrough()  # connections still open close fast, and outside the visit
             sent = others.stop()
         reading, slowdown = time.monotonic(), None
         if loaded.outcome == "loaded":
@@ -98,7 +98,7 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
             slowdown = tab.slowdown()
         itself = browser.itself
         content_ms = (time.monotonic() - reading) * 1000
-    bed.origin.close()  # the link lets it through, so no browser is left with a dead connection
+    bed.origin.close()  # the link lets the close through, so no browser keeps a dead connection
     if bed.kernel:
         bed.kernel.drop_half_open()
     log = without_afterwards(
@@ -174,7 +174,7 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
 
 def prime(bed: Testbed, tab: Tab, plan: VisitPlan) -> PrimedHosts:
     """Load the page once, so that the tab's context gets session tickets. Then close every
-    connection; returns the hosts that answered over connections opened for them.
+    connection and return the hosts that answered over connections opened for them.
 
     The load has the visit's delay, because browser and origin remember round trips. It has no rate
     limit or loss, so chance plays no part.
@@ -194,7 +194,7 @@ def load_before(
     connection: ConnectionMode,
 ) -> PrimedHosts:
     """Make the load that precedes a repeat visit, and close its connections. Afterwards the link
-    has no delay. Returns the hosts that answered over connections opened for them."""
+    has no delay. Return the hosts that answered over connections opened for them."""
     tab.load(page.url)
     bed.link.passthrough()  # so that the ends of the connections arrive
     tab.load("about:blank")  # a page that is still loading would connect again
@@ -204,7 +204,7 @@ def load_before(
         announced = {s.host for s in log.requests if s.end_us and s.url.startswith("https:")}
         tab.forget_cache(sorted(announced) if stack.discovery == "alt-svc" else ())
     primed = PrimedHosts(hosts=_with_own_connection(log), quic=_with_own_connection(log, over="h3"))
-    for _ in range(_CLOSINGS):  # the browser asks again for what was cut off, after the page's end
+    for _ in range(_CLOSINGS):  # after the page's end, the browser requests again what was cut off
         time.sleep(_ASKS_AGAIN_S)
         log = bed.origin.log()
         if not (log.requests or log.connections):
@@ -214,8 +214,8 @@ def load_before(
 
 
 def _with_own_connection(log: OriginLog, over: Protocol | None = None) -> tuple[str, ...]:
-    """Hosts for which a client can have tickets, because it opened a connection for them, over any
-    protocol or over `over`."""
+    """Return the hosts for which a client can have tickets, because it opened a connection for
+    them. `over` limits this to one protocol."""
     opened_for = {c.id: c.host for c in log.connections}
     answered = (s for s in log.requests if s.end_us and over in (None, s.protocol))
     return tuple(sorted({opened_for.get(s.connection) or s.host for s in answered}))
@@ -224,8 +224,8 @@ def _with_own_connection(log: OriginLog, over: Protocol | None = None) -> tuple[
 def places(
     bed: Testbed, plan: VisitPlan, asked: Iterable[Request | Served], link: LinkReport
 ) -> dict[str, str]:
-    """Addresses at which the stack's server answers for the page's hosts, and for other hosts of
-    the testbed that were requested or that packets went to."""
+    """Return the addresses at which the stack's server answers, by host: for the page's hosts, and
+    for other hosts of the testbed that were requested or that packets went to."""
     wanted = {*plan.page.hosts, *(a.host for a in asked)}
     seen = {end.address for side in (link.up, link.down) for end in side.far_ends or ()}
     return {
@@ -236,13 +236,13 @@ def places(
 
 
 def _sent_early(link: LinkReport, places: Mapping[str, str]) -> list[str]:
-    """Hosts to which the link saw early data."""
+    """Return the hosts to which the link saw early data."""
     early = {end.address for end in link.up.far_ends or () if end.early_packets}
     return [host for host, place in places.items() if place.rpartition(":")[0] in early]
 
 
 def issuers(exchanges: Iterable[Exchange]) -> dict[str, str]:
-    """Each issuer of a certificate with the first URL it vouched for."""
+    """Return each issuer of a certificate, with the first URL that it vouched for."""
     found: dict[str, str] = {}
     for exchange in exchanges:
         if exchange.issuer:
@@ -260,8 +260,8 @@ def _delay_only(network: Network) -> Network:
 def _completed(
     host: HostReport, threads: TestbedTime, browser_cpu_s: float | None, origin_cpu_s: float | None
 ) -> HostReport:
-    """The report with the CPU times of the testbed's parts, and with what remains for everything
-    else."""
+    """Return the report completed with the CPU times of the testbed's parts, and with the time that
+    remains for everything else."""
     known = structs.replace(
         host,
         browser_cpu_s=browser_cpu_s,

@@ -1,10 +1,10 @@
 """Computes visual metrics from frames: when the page first showed something, when it was complete,
 and how fast it progressed.
 
-Visual completeness compares colour histograms of a frame with those of the first and the last one,
-the published method of SpeedIndex (webpagetest.org, "Speed Index"; the same in visualmetrics and
-speedline): for each channel and level, take |count(frame) - count(first)|, limited to |count(last)
-- count(first)|; divide the sum of these by the sum of the limits. Nearly white pixels are ignored.
+Visual completeness compares the colour histograms of a frame with those of the first and the last
+frame, as SpeedIndex does (webpagetest.org, "Speed Index"; also visualmetrics and speedline). For
+each channel and level, take |count(frame) - count(first)|, limited to |count(last) - count(first)|.
+Completeness is the sum of these, divided by the sum of the limits. Nearly white pixels are ignored.
 SpeedIndex is the integral over time of 1 - completeness.
 """
 
@@ -23,19 +23,19 @@ NEARLY_WHITE = 249
 CHANGE_LEVELS = 10
 """A pixel has changed if a channel changed by more than this many of its 256 levels."""
 CHANGE_SHARE = 1e-4
-"""Share of a frame's pixels that must change for a visual change: about ten by ten pixels, so a
-blinking caret does not count."""
+"""Share of a frame's pixels that must change for a visual change. It is about ten by ten pixels, so
+a blinking caret does not count."""
 THUMBNAIL = (64, 36)
 
 _Histogram = list[int]
-"""Counts by channel and level, 3 x 256."""
+"""Number of pixels by channel and level, 3 x 256."""
 
 
 def visual(frames: Sequence[Frame], blind_ms: float | None = None) -> Visual | None:
-    """The metrics of one visit; None without frames.
+    """Compute the visual metrics of one visit; None without frames.
 
     Progress starts from the last frame before the navigation, or from the first frame if there is
-    none before.
+    none before it.
     """
     if not frames:
         return None
@@ -62,7 +62,7 @@ def visual(frames: Sequence[Frame], blind_ms: float | None = None) -> Visual | N
 
 
 def speed_index(progress: Sequence[tuple[float, float]]) -> float:
-    """Integral of (1 - completeness) over time in ms, from 0 to the last change."""
+    """Return the integral of (1 - completeness) over time in ms, from 0 to the last change."""
     missing, since_ms, total = 1.0, 0.0, 0.0
     for time_ms, complete in progress:
         total += missing * (time_ms - since_ms)
@@ -71,7 +71,7 @@ def speed_index(progress: Sequence[tuple[float, float]]) -> float:
 
 
 def differ(a: Image.Image, b: Image.Image) -> bool:
-    """Whether a person would see the change between two RGB pictures."""
+    """Return whether a person would see the change between two RGB pictures."""
     if a.size != b.size:
         return True
     moved = _fold(ImageChops.lighter, ImageChops.difference(a, b)).histogram()
@@ -80,7 +80,8 @@ def differ(a: Image.Image, b: Image.Image) -> bool:
 
 def write_frames(target: Path, frames: Sequence[Frame]) -> None:
     """Write frames to a zip: ``times.json`` has the time of each in ms, and the pictures follow in
-    the same order. The zip holds no time of writing, so the same frames give the same bytes."""
+    the same order. The zip does not record when it was written, so the same frames give the same
+    bytes."""
     target.parent.mkdir(exist_ok=True)
     names = [f"{i:05}.{_suffix(frame)}" for i, frame in enumerate(frames)]
     times = [{"file": n, "time_ms": f.time_ms} for n, f in zip(names, frames, strict=True)]
@@ -91,14 +92,14 @@ def write_frames(target: Path, frames: Sequence[Frame]) -> None:
 
 
 def read_frames(source: Path) -> list[Frame]:
-    """The frames that `write_frames` wrote."""
+    """Read the frames that `write_frames` wrote."""
     with zipfile.ZipFile(source) as archive:
         listed = json.loads(archive.read("times.json"))
         return [Frame(entry["time_ms"], archive.read(entry["file"])) for entry in listed]
 
 
 def _suffix(frame: Frame) -> str:
-    """File name ending of a frame's format. Older browsers deliver PNG."""
+    """Return the file name ending of a frame's format. Older browsers deliver PNG."""
     return "png" if frame.jpeg.startswith(b"\x89PNG") else "jpg"
 
 
@@ -136,7 +137,7 @@ def _fold(
 
 
 def thumbnail(picture: Image.Image) -> bytes:
-    """A small PNG, for comparing the final pictures of visits."""
+    """Make a small PNG, for comparing the final pictures of visits."""
     kept = io.BytesIO()
     picture.resize(THUMBNAIL, Image.Resampling.BOX).save(kept, "PNG", optimize=True)
     return kept.getvalue()

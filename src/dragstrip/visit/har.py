@@ -1,7 +1,7 @@
-"""A visit as HAR 1.2, for every tool that reads one.
+"""Writes a visit as HAR 1.2, for every tool that reads HAR.
 
-Field meanings: http://www.softwareishard.com/blog/har-12-spec. Fields that begin with an
-underscore are the ones browsers' own exports use, so viewers show them.
+Field meanings: http://www.softwareishard.com/blog/har-12-spec. Fields that begin with an underscore
+have the names that browsers' own exports use, so viewers show them.
 """
 
 from datetime import UTC, datetime
@@ -25,7 +25,7 @@ _HTTP_VERSION = {
 
 
 def har(visit: Visit, load: Load, url: str, browser: str) -> dict[str, Any]:
-    """The HAR as plain JSON types. `browser` is a string such as ``Chromium 156.0``."""
+    """Return the HAR as plain JSON types. `browser` is a string such as ``Chromium 156.0``."""
     name, _, version = browser.partition(" ")
     at_load_ms = visit.plt_ms if visit.done == AT_LOAD else None
     page = {
@@ -51,7 +51,8 @@ def har(visit: Visit, load: Load, url: str, browser: str) -> dict[str, Any]:
 def _entry(exchange: Exchange, page_id: str, origin_s: float) -> dict[str, Any]:
     request = exchange.request
     timings = _timings(request)
-    # The schema wants an address or none, so a request that was never answered names no connection.
+    # The schema wants an address or no field, so a request that was never answered names no
+    # connection.
     path = {"serverIPAddress": request.remote_ip, "connection": str(request.connection)}
     return {
         "pageref": page_id,

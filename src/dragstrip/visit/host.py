@@ -51,15 +51,17 @@ class HostMeter:
 def others_share(
     host: HostReport, browser_cpu_s: float | None, server_cpu_s: float | None
 ) -> float | None:
-    """Share of all cores' time in `host` that was busy, but not with browser or server."""
+    """Return the share of all cores' time in `host` that was busy, but not with browser or
+    server."""
     if browser_cpu_s is None:
         return None
     return max(0.0, host.busy_share - (browser_cpu_s + (server_cpu_s or 0.0)) / _all_s(host))
 
 
 def outside_cpu_s(host: HostReport) -> float | None:
-    """CPU seconds in `host` that neither the testbed (browser, server, link, dragstrip) used, nor
-    interrupts, which carry its packets. None if the browser's or the link's share is unknown."""
+    """Return the CPU seconds in `host` that neither the testbed (browser, server, link, dragstrip)
+    used, nor interrupts, which carry its packets. None if the browser's or the link's share is
+    unknown."""
     if host.others_share is None or host.link_cpu_s is None:
         return None
     others_s = (host.others_share - (host.interrupts_share or 0.0)) * _all_s(host)
@@ -67,7 +69,8 @@ def outside_cpu_s(host: HostReport) -> float | None:
 
 
 def outside_share(host: HostReport) -> float | None:
-    """Share of all cores' time in `host` that nothing of this testbed used; None if unknown."""
+    """Return the share of all cores' time in `host` that nothing of this testbed used; None if
+    unknown."""
     return None if host.outside_cpu_s is None else host.outside_cpu_s / _all_s(host)
 
 
@@ -76,7 +79,7 @@ def _all_s(host: HostReport) -> float:
 
 
 def clock_ahead_ms() -> float:
-    """Time in ms by which CLOCK_REALTIME is ahead of CLOCK_MONOTONIC_RAW.
+    """Return the time in ms by which CLOCK_REALTIME is ahead of CLOCK_MONOTONIC_RAW.
 
     The quickest of a few readings counts: if the process loses its CPU during a reading, the clock
     seems to jump.
@@ -93,8 +96,8 @@ def _clock_readings() -> Iterator[tuple[int, float]]:
 
 
 class Patience:
-    """Waits for a quiet machine: at most `at_once_s` at a time, and in all `at_most_s` plus the
-    `share` of the time since its creation.
+    """Waits for a quiet machine. One wait takes at most `at_once_s`; all waits together take at
+    most `at_most_s` plus the `share` of the time since the object was made.
 
     CPU time is stolen in bursts of seconds to minutes, and a rerun during a burst is wasted. On a
     machine that is never quiet, waiting is wasted instead.
@@ -110,7 +113,7 @@ class Patience:
         self._waited_s = 0.0
 
     def left_s(self) -> float:
-        """Seconds that may still be spent waiting; zero or less if none are left."""
+        """Return the seconds that may still be spent waiting; zero or less if none are left."""
         return self._at_most_s + self._share * (time.monotonic() - self._made) - self._waited_s
 
     def await_quiet(self, limits: Thresholds) -> None:
@@ -127,16 +130,16 @@ class Patience:
 
 
 def _cpu_ticks() -> list[int]:
-    """CPU ticks as user, nice, system, idle, iowait, irq, softirq, steal. Guest time is included in
-    user."""
+    """Return the CPU ticks as user, nice, system, idle, iowait, irq, softirq, steal. Guest time is
+    included in user."""
     with Path("/proc/stat").open() as stat:
         return [int(field) for field in stat.readline().split()[1:9]]
 
 
 def _backlog() -> tuple[int | None, int | None]:
-    """Packets dropped and times squeezed, over all CPUs: the second and third hexadecimal number of
-    each line (softnet_seq_show in net/core/net-procfs.c). None if the kernel does not report
-    them."""
+    """Return the packets dropped and the times squeezed, over all CPUs: the second and third
+    hexadecimal number of each line (softnet_seq_show in net/core/net-procfs.c). None if the kernel
+    does not report them."""
     try:
         lines = [line.split() for line in _SOFTNET.read_text().splitlines()]
     except OSError:

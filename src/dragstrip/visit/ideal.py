@@ -10,13 +10,15 @@ from dragstrip.visit.physics import connect_rtts, ended, sent_ms
 
 
 def ideal_ms(visit: Visit, network: Network, stack: Stack) -> float | None:
-    """Lower bound of the load time from wire bytes, rate, round trips and dependency depth.
+    """Return a lower bound of the load time in ms, from wire bytes, rate, round trips and
+    dependency depth.
 
-    Every answer has an earliest time (`earliest_rtts`). Bytes whose earliest time is t or later
-    need at least their time at full rate after t. The bound is the largest sum of t and that time,
-    over all t. Only requests that ended before the load event count, with the bytes that the
-    browser received. Uploads that ended by then give another bound (`sent_ms`). None if the page
-    did not load.
+    Every answer has an earliest time (`earliest_rtts`). Bytes whose earliest time is t or later all
+    have to be carried after t, at the full rate at best. The bound is the largest sum of t and that
+    carrying time, over all t.
+
+    Only requests that ended before the load event count, with the bytes that the browser received.
+    Uploads that ended by then give another bound (`sent_ms`). None if the page did not load.
     """
     if visit.plt_ms is None:
         return None
@@ -31,11 +33,12 @@ def ideal_ms(visit: Visit, network: Network, stack: Stack) -> float | None:
 
 
 def needed_ms(visit: Visit, network: Network, stack: Stack) -> float | None:
-    """Least time for everything that this load sent, including headers and retransmissions:
-    `ideal_ms` plus the additional time that the bottleneck was busy. None if the page did not load.
+    """Return the least time in ms for everything that this load sent, including headers and
+    retransmissions: `ideal_ms` plus the additional time that the bottleneck was busy. None if the
+    page did not load.
 
-    If the bottleneck also carried other traffic (background traffic, requests after the load), it
-    is only `ideal_ms`.
+    If the bottleneck also carried other traffic (background traffic, requests after the load), the
+    result is only `ideal_ms`.
     """
     ideal = ideal_ms(visit, network, stack)
     own = not visit.background and len(ended(visit)) == len(visit.requests)
@@ -48,14 +51,14 @@ def needed_ms(visit: Visit, network: Network, stack: Stack) -> float | None:
 def earliest_rtts(
     requests: Iterable[Request], connect: int, addresses: Mapping[str, str] = MappingProxyType({})
 ) -> list[int]:
-    """Fewest round trips until the first byte of each answer can arrive, in the order of
+    """Return the fewest round trips until the first byte of each answer can arrive, in the order of
     `requests`.
 
-    The first request needs a connection and a round trip. Any other is sent once its initiator (or
-    else the document) has begun to arrive, and takes a round trip. If its host does not share the
-    document's address, it also needs a connection, which cannot open before the document begins to
-    arrive. `connect` is `dragstrip.visit.physics.connect_rtts`; `addresses` maps hosts to
-    addresses.
+    The first request needs a connection and a round trip. Any other request is sent once its
+    initiator (or else the document) has begun to arrive, and takes a round trip. If the request's
+    host does not share the document's address, the request also needs a connection, which cannot
+    open before the document begins to arrive. `connect` is `dragstrip.visit.physics.connect_rtts`;
+    `addresses` maps hosts to addresses.
     """
     first = connect + 1
     by_url: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Unions of time intervals."""
+"""Merges overlapping time intervals."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ Interval = tuple[float, float]
 
 
 def union(intervals: Iterable[Interval]) -> list[Interval]:
-    """The time that the intervals cover, as disjoint intervals in order."""
+    """Return the time that the intervals cover, as disjoint intervals in order."""
     merged: list[Interval] = []
     for start, end in sorted(intervals):
         if end < start:
@@ -20,5 +20,5 @@ def union(intervals: Iterable[Interval]) -> list[Interval]:
 
 
 def union_ms(intervals: Iterable[Interval]) -> float:
-    """Length in ms of the time that the intervals cover. Overlaps count once."""
+    """Return the length in ms of the time that the intervals cover. Overlaps count once."""
     return sum(end - start for start, end in union(intervals))

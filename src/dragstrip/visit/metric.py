@@ -15,33 +15,33 @@ Measure = Callable[[Visit, Network, Stack], float | None]
 
 class Metric(Struct, frozen=True):
     name: str
-    """Name of the column in tables. It ends with the unit if there is one."""
+    """Name of the metric's column in tables. The name ends with the unit if there is one."""
     unit: Literal["ms", "byte", "count", "Mbit/s", "share", "ratio"]
     better: Literal["lower", "higher", "neither"]
     meaning: str
     source: str
-    """Source of its definition: a standard, a paper with its section, or the program that measures
-    it."""
+    """Source of the metric's definition: a standard, a paper with its section, or the program that
+    measures it."""
     measure: Measure
     early: bool = False
-    """Whether a load may reach it although it never ends. Every other time needs a complete
-    load."""
+    """Whether a load may reach the metric's event although the load never ends. Every other time
+    needs a complete load."""
     painted: bool = False
-    """Whether it is the time of a frame. A paint that is late by a microsecond may then be shown 16
-    ms later."""
+    """Whether the metric is the time of a frame. A paint that is late by a microsecond may then be
+    shown 16 ms later."""
 
     @property
     def waits(self) -> bool:
-        """Whether it is the time until an event. If a load fails before the event, the value
-        exceeds the client's time limit."""
+        """Whether the metric is the time until an event. If a load fails before the event, the
+        value exceeds the client's time limit."""
         return self.unit == "ms" and self.better == "lower"
 
 
 def middle(of: Callable[[Visit], list[float]]) -> Measure:
-    """A measure: the median of several values of a visit."""
+    """Make a measure that takes the median of several values of a visit."""
     return lambda visit, network, stack: median(found) if (found := of(visit)) else None
 
 
 def alone(of: Callable[[Visit], float | None]) -> Measure:
-    """A measure that needs only the visit, not its network or stack."""
+    """Make a measure that needs only the visit, not its network or stack."""
     return lambda visit, network, stack: of(visit)

@@ -1,7 +1,7 @@
 """The metrics of a visit: one table, which report, export and documentation use.
 
-Metrics are pure functions of the visit, its network and its stack. They are None without a
-measurement, for example if the load failed or no frames were recorded.
+Metrics are pure functions of the visit, its network and its stack. A metric is None if it was not
+measured, for example because the load failed or no frames were recorded.
 """
 
 from collections import Counter
@@ -25,19 +25,20 @@ def measures(visit: Visit, network: Network, stack: Stack) -> dict[str, float | 
 
 
 class ObjectTime(Struct, frozen=True):
-    """The time that an object took, once from the decision to fetch it and once from sending its
+    """The time that an object took, counted from the decision to fetch it and also from sending its
     request."""
 
     url: str
     queued_ms: float
-    """Time from the decision to fetch it to its last byte, with queueing in the browser."""
+    """Time from the decision to fetch the object to its last byte. Queueing in the browser is
+    included."""
     sent_ms: float | None
-    """Time from the first byte of the request to its last byte. None if the browser did not report
-    when it was sent."""
+    """Time from the request's first byte to the answer's last byte. None if the browser did not
+    report when it sent the request."""
 
 
 def object_times(visit: Visit) -> list[ObjectTime]:
-    """Times of every request answered from the network, in the browser's order."""
+    """Return the times of every request answered from the network, in the browser's order."""
     return [
         ObjectTime(
             r.url,
@@ -50,7 +51,7 @@ def object_times(visit: Visit) -> list[ObjectTime]:
 
 
 def network_plt_ms(visit: Visit) -> float | None:
-    """Time in which at least one resource other than a script was being fetched.
+    """Return the time in ms in which at least one resource other than a script was being fetched.
 
     biswal2016 section 3.1: the union of the intervals from queueing to last byte of all resources,
     scripts excluded. Resources requested after the load event are left out.
@@ -103,8 +104,8 @@ def _handshakes(visit: Visit) -> list[float]:
 
 
 def connect_to_request_ms(visit: Visit) -> float | None:
-    """Time from the document's connectStart until its request is sent. None on a reused
-    connection."""
+    """Return the time in ms from the document's connectStart until its request is sent. None on a
+    reused connection."""
     for r in visit.requests:
         if r.resource_type == "Document" and r.connect_start_ms is not None:
             return None if r.send_start_ms is None else r.send_start_ms - r.connect_start_ms

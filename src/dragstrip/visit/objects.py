@@ -25,8 +25,8 @@ def of_an_object(name: str) -> bool:
 
 
 def find_metric(name: str) -> Metric:
-    """The metric with this name, which may lack its `_ms`, or a metric of an object. Raises
-    `InputError`."""
+    """Return the metric with this name, which may lack its `_ms`, or the metric of an object.
+    Raises `InputError`."""
     if of_an_object(name):
         return _of_object(name)
     metric = _NAMED.get(name) or _SHORT.get(name)
@@ -63,8 +63,8 @@ def _moment(request: Request, field: str) -> float | None:
 
 
 def _is(request: Request, target: str) -> bool:
-    """Whether the request is for the target. A path matches on any host, and with any query if it
-    has none."""
+    """Return whether the request is for the target. A path matches on any host. A path without a
+    query matches any query."""
     if not target.startswith("/"):
         return request.url == target
     url = urlsplit(request.url)

@@ -1,6 +1,6 @@
 """Writes a visit's packets to a pcapng file that needs no other file to decrypt it.
 
-The link records a packet when it has finished with it. This module sorts packets by time and puts
+The link records a packet when it has sent or dropped it. This module sorts packets by time and puts
 the TLS secrets before them in a Decryption Secrets Block, where Wireshark and tshark look for them
 (draft-ietf-opsawg-pcapng section 4.7).
 """
@@ -25,7 +25,7 @@ def keep_packets(record: Path, keys: bytes, target: Path) -> None:
 
 
 def with_keys(capture: bytes, keys: bytes) -> bytes:
-    """The capture with its packets sorted by time, and the keys before the first packet."""
+    """Return the capture with its packets sorted by time, and the keys before the first packet."""
     head: list[bytes] = []
     packets: list[tuple[int, bytes]] = []
     for block in _blocks(capture):

@@ -11,8 +11,8 @@ from dragstrip.visit.uploads import uploaded_by, uploads
 
 
 def connect_rtts(visit: Visit, stack: Stack) -> int:
-    """Fewest round trips until the first request may be sent, see `Stack.connect_rtts`. http://
-    only needs TCP's handshake."""
+    """Return the fewest round trips until the first request may be sent, see `Stack.connect_rtts`.
+    With http:// only TCP's handshake is needed."""
     if visit.connection == "repeat-cached":
         return -1  # the document may come from the cache, without any round trip
     if visit.requests and visit.requests[0].url.startswith("http:"):
@@ -21,18 +21,19 @@ def connect_rtts(visit: Visit, stack: Stack) -> int:
 
 
 def ended(visit: Visit) -> list[Request]:
-    """The requests that ended before the load event; empty without a load event."""
+    """Return the requests that ended before the load event; none if there was no load event."""
     load_ms = visit.plt_ms or 0
     return [r for r in visit.requests if r.end_ms is not None and r.end_ms <= load_ms]
 
 
 def floor_ms(visit: Visit, network: Network, stack: Stack) -> float:
-    """Least possible page load time: the round trips of the first answer, then all bytes at full
-    rate. If it is longer, the time of the uploads instead, which need not wait for an answer.
+    """Return the least possible page load time in ms: the round trips of the first answer, then all
+    bytes at full rate. If uploads take longer, return their time instead; an upload need not wait
+    for an answer.
 
     Only bytes that the browser received in requests that ended before the load event count, and
-    uploads that the origin had received by then. Transport overhead does not count, so it is a true
-    lower bound.
+    uploads that the origin had received by then. Transport overhead does not count, so the result
+    is a true lower bound.
     """
     connected_ms = connect_rtts(visit, stack) * network.least_rtt_ms
     wire_bytes = sum(r.wire_bytes for r in ended(visit) if not r.from_cache)
@@ -41,8 +42,8 @@ def floor_ms(visit: Visit, network: Network, stack: Stack) -> float:
 
 
 def sent_ms(visit: Visit, network: Network, stack: Stack) -> float:
-    """Least time in ms until the origin had received what the page uploaded before its load event;
-    0 without uploads.
+    """Return the least time in ms until the origin had received what the page uploaded before its
+    load event; 0 without uploads.
 
     An upload waits for its connection, but for no answer.
     """
@@ -54,7 +55,8 @@ def sent_ms(visit: Visit, network: Network, stack: Stack) -> float:
 
 
 def possible(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
-    """Reasons for a load, a first byte or an answer that is faster than the network allows.
+    """Yield reasons against a load, a first byte or an answer that is faster than the network
+    allows.
 
     Connect times of single requests are not judged: for a connection opened in advance, the browser
     reports only the part for which the request waited.
@@ -74,11 +76,11 @@ def possible(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -
 
 
 def _answered_too_fast(visit: Visit, network: Network, least_ms: float) -> Iterator[Reason]:
-    """A reason for the first answer that came less than `least_ms` after its request was sent.
+    """Yield a reason if the first answer came less than `least_ms` after its request was sent.
 
     A request was sent at the latest one upstream delay before the server saw it. A few timestamps
-    may be later: Firefox timestamps a request after writing it, and may lose its CPU in between.
-    For those the server's time counts.
+    may be later than that: Firefox timestamps a request after writing it, and may lose its CPU in
+    between. For such requests the server's time counts.
     """
     up_ms = network.up.least_delay_ms
     left_ms = {id(r): (s.t_us - visit.started_us) / 1000 - up_ms for r, s in known_to_both(visit)}

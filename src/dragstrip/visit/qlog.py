@@ -1,11 +1,12 @@
-"""The origin's qlog of a visit: one file, with one trace per connection, on the visit's clock.
+"""Writes the origin's qlog of a visit: one file, with one trace per connection, on the visit's
+clock.
 
 The format is qlog 0.3 (draft-ietf-quic-qlog-main-schema-02, draft-ietf-quic-qlog-quic-events-01),
-which qvis reads. For QUIC connections it has everything that the library reports, for TCP
+which qvis reads. For QUIC connections the file has everything that the library reports, for TCP
 connections the windows that the kernel reports. The origin writes one JSON text sequence (RFC 7464)
-per connection. This module changes three things: times count from the connection's start there,
-round trips are in seconds although the draft requires milliseconds, and the name of the writing end
-is missing.
+per connection. This module changes three things in what the origin wrote. Times counted from the
+connection's start; round trips were in seconds although the draft requires milliseconds; the name
+of the writing end was missing.
 """
 
 from pathlib import Path
@@ -50,7 +51,8 @@ def keep_qlog(folder: Path, visit: Visit, target: Path) -> None:
 
 
 def trace(sequence: bytes, connection: Connection, visit: Visit) -> QlogTrace:
-    """One connection's trace; times are ms since the navigation's start and may be negative."""
+    """Read one connection's trace; times are ms since the navigation's start and may be
+    negative."""
     shift_ms = (connection.t_us - visit.started_us) / 1000
     _, *records = (r for r in sequence.split(_RECORD) if r.endswith(b"\n"))  # the head, and events
     events = [_mended(msgspec.json.decode(r), shift_ms) for r in records]
@@ -68,7 +70,8 @@ def trace(sequence: bytes, connection: Connection, visit: Visit) -> QlogTrace:
 
 
 def read_windows(source: Path) -> dict[int, list[Window]]:
-    """Windows by connection id, from a file that `keep_qlog` wrote."""
+    """Read each connection's windows from a file that `keep_qlog` wrote. The keys are connection
+    ids."""
     windows: dict[int, list[Window]] = {}
     for each in msgspec.json.decode(source.read_bytes())["traces"]:
         window = flying = None

@@ -1,8 +1,8 @@
-"""A kept qlog in the current draft: JSON text sequences, one file per connection.
+"""Converts a kept qlog to the current draft: JSON text sequences, one file per connection.
 
-draft-ietf-quic-qlog-main-schema-14, section QlogFileSeq, and draft-ietf-quic-qlog-quic-events-13,
-both of 6 July 2026. A connection over TCP has the same metrics in our own namespace, because the
-drafts have none for it: docs/reference/qlog-tcp.cddl.
+The drafts are draft-ietf-quic-qlog-main-schema-14, section QlogFileSeq, and
+draft-ietf-quic-qlog-quic-events-13, both of 6 July 2026. A connection over TCP has the same metrics
+in our own namespace, because the drafts have none for TCP: docs/reference/qlog-tcp.cddl.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,13 +22,13 @@ _EVENTS = {
     "recovery:metrics_updated": "recovery_metrics_updated",
 }
 _RAW = frozenset({"packet_sent", "packet_received"})
-"""Events with a place for the length of the whole packet."""
+"""Events that have a field for the length of the whole packet."""
 _RECORD = b"\x1e"
 
 
 def sequences(kept: bytes) -> Iterator[tuple[str, bytes]]:
-    """Each connection of a file that `dragstrip.visit.qlog.keep_qlog` wrote: its id, and its text
-    sequence (RFC 7464)."""
+    """Yield each connection of a file that `dragstrip.visit.qlog.keep_qlog` wrote: its id, and its
+    text sequence (RFC 7464)."""
     whole = msgspec.json.decode(kept)
     for trace in whole["traces"]:
         common = trace["common_fields"]

@@ -14,12 +14,13 @@ class Rehearsal(Struct, frozen=True, kw_only=True):
     misses: frozenset[str]
     """Addresses (URLs without query) that the recording lacks."""
     fetched: frozenset[int] | None
-    """Indices in the page's `resources` of the requests before the page counted as loaded. None if
-    it did not, or if its condition does not imply that it is complete."""
+    """Indices in the page's `resources` of the requests made before the page counted as loaded.
+    None if the page never counted as loaded, or if its `done` condition does not imply that it is
+    complete."""
 
 
 def rehearsal(page: Page, loaded: Load, asked: Iterable[Served]) -> Rehearsal:
-    """The rehearsal's result, from the load and from the origin's log of its requests."""
+    """Return the rehearsal's result, from the load and from the origin's log of its requests."""
     every = list(asked)
     recorded = {(r.method, r.url) for r in page.resources}
     return Rehearsal(

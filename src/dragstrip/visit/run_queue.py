@@ -3,7 +3,7 @@ for a CPU.
 
 The kernel counts both for each thread (first and second field of /proc/PID/task/TID/schedstat, see
 https://docs.kernel.org/scheduler/sched-stats.html). A process is identified by its network
-namespace, so every browser and server is covered, and no other visit on the machine.
+namespace, so every browser and server is covered, and those of other visits are not.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ Thread = tuple[NamespaceName, str]
 
 
 class ThreadTime(NamedTuple):
-    """Times of a thread in ns, since it began or between two observations."""
+    """Times of a thread in ns, since the thread began or between two observations."""
 
     ran_ns: int = 0
     waited_ns: int = 0
@@ -33,13 +33,13 @@ class TestbedTime:
         self._spent = spent
 
     def longest_ms(self, where: NamespaceName) -> float | None:
-        """Longest wait of a single thread in ms; None without kernel data. A sum would include
-        threads that wait for each other."""
+        """Return the longest wait of a single thread in ms; None without kernel data. A sum would
+        include threads that wait for each other."""
         waits = [spent.waited_ns / 1e6 for spent in self._of(where)]
         return max(waits, default=None)
 
     def ran_s(self, where: NamespaceName) -> float | None:
-        """CPU seconds of all threads in this namespace; None without kernel data."""
+        """Return the CPU seconds of all threads in this namespace; None without kernel data."""
         of = self._of(where)
         return sum(spent.ran_ns for spent in of) / 1e9 if of else None
 
@@ -48,7 +48,7 @@ class TestbedTime:
 
 
 class RunQueue:
-    """Observes threads from its creation; `look` returns their times since."""
+    """Observes threads from its creation on; `look` returns the threads' times since then."""
 
     def __init__(self, spaces: Namespaces) -> None:
         self._proc = f"/proc/{spaces.keeper_pid}/root/proc"
@@ -56,7 +56,8 @@ class RunQueue:
         self._before = dict(self._look())
 
     def look(self) -> TestbedTime:
-        """Times of each thread since the start. Threads that ended in between are missing."""
+        """Return the times of each thread since the observation began. Threads that ended in
+        between are missing."""
         return TestbedTime({thread: self._since(thread, now) for thread, now in self._look()})
 
     def _since(self, thread: Thread, now: ThreadTime) -> ThreadTime:
@@ -65,7 +66,7 @@ class RunQueue:
 
     def _look(self) -> Iterator[tuple[Thread, ThreadTime]]:
         for process in os.listdir(self._proc):
-            # Processes and threads come and go while they are looked at.
+            # Processes and threads may end while this reads them.
             with contextlib.suppress(OSError):
                 if process.isdigit() and (where := self._place(process)):
                     yield from self._threads(where, f"{self._proc}/{process}/task")

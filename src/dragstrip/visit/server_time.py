@@ -9,8 +9,8 @@ from dragstrip.visit.uploads import uploads
 
 
 def known_to_both(visit: Visit) -> Iterator[tuple[Request, Served]]:
-    """Requests that the browser timed and the server logged. Repeated requests are left out,
-    because they cannot be matched."""
+    """Yield requests that the browser timed and the server logged, as pairs. Repeated requests are
+    left out, because they cannot be matched."""
     asked = Counter((r.method, r.url) for r in visit.requests)
     answered = Counter((s.method, s.url) for s in visit.served)
     served = {(s.method, s.url): s for s in visit.served}
@@ -22,15 +22,15 @@ def known_to_both(visit: Visit) -> Iterator[tuple[Request, Served]]:
 
 
 def late_stamps(requests: int) -> int:
-    """Number of requests, of this many, that a browser may timestamp late. Old browsers do so on
+    """Return how many of `requests` requests a browser may timestamp late. Old browsers do so on
     open connections when they are busy, and Firefox timestamps a request after writing it."""
     return max(requests // 20, 1)
 
 
 def waits_ms(visit: Visit, network: Network) -> list[float]:
-    """Time in ms from each request's first byte sent to its answer's first byte, minus a round
-    trip: the server's time and queueing. Uploads are left out, because their server waits for the
-    body."""
+    """Return the time in ms from each request's first byte sent to its answer's first byte, minus a
+    round trip: the server's time and queueing. Uploads are left out, because their server waits for
+    the body."""
     with_body = {u.url for u in uploads(visit)}
     return [
         max(0.0, r.response_start_ms - r.send_start_ms - network.least_rtt_ms)
@@ -43,30 +43,31 @@ def waits_ms(visit: Visit, network: Network) -> list[float]:
 
 
 def server_ms(visit: Visit) -> list[float]:
-    """Time in ms from each request's last byte received until its answer was ready, by the server's
-    log."""
+    """Return the time in ms from each request's last byte received until its answer was ready,
+    according to the server's log."""
     return [
         (s.ready_us - s.received_us) / 1000 for s in visit.served if s.ready_us and s.received_us
     ]
 
 
 def declared_lost(visit: Visit) -> int | None:
-    """Number of packets that the origin's transport declared lost; None if no server reports it."""
+    """Return the number of packets that the origin's transport declared lost; None if no server
+    reports it."""
     transports = _transports(visit)
     return sum(t.lost_packets for t in transports) if transports else None
 
 
 def retransmitted(visit: Visit) -> int | None:
-    """Number of packets sent again; None over QUIC, which never repeats a packet, and if no server
-    reports it."""
+    """Return the number of packets sent again; None over QUIC, which never repeats a packet, and if
+    no server reports it."""
     counts = [t.retransmitted_packets for t in _transports(visit)]
     known = [n for n in counts if n is not None]
     return sum(known) if known else None
 
 
 def window_bytes(visit: Visit) -> int | None:
-    """Congestion window in bytes, at its end, of the connection that sent most; None if no server
-    reports it."""
+    """Return the congestion window in bytes of the connection that sent most, as it was at the
+    connection's end; None if no server reports it."""
     busiest = max(_transports(visit), key=lambda t: t.sent_bytes, default=None)
     return busiest.window_packets * busiest.packet_bytes or None if busiest else None
 

@@ -1,4 +1,4 @@
-"""Corrects with the server's log what the browser does not know or reports wrongly."""
+"""Corrects with the server's log what the browser does not know or what it reports wrongly."""
 
 from collections.abc import Collection, Iterable
 from urllib.parse import urldefrag
@@ -11,11 +11,11 @@ from dragstrip.model.visit import Served
 
 
 def without_late_stamps(load: Load, served: Iterable[Served], hosts: Collection[str] = ()) -> Load:
-    """The load without the send times of requests that the server received as early data. The
-    browser timestamps these too late, so their send time is unknown.
+    """Return the load without the send times of requests that the server received as early data.
+    The browser timestamps these too late, so their send time is unknown.
 
-    `hosts` are those to which the link saw early data, but whose log does not mark it. There, every
-    request that began before the end of the handshake may be early.
+    `hosts` are hosts to which the link saw early data, although the server's log does not mark it.
+    On those hosts, every request that began before the end of the handshake may be early.
     """
     early = {(s.method, s.url) for s in served if s.early}
     shaken: dict[str, float] = {}
@@ -36,10 +36,10 @@ def without_late_stamps(load: Load, served: Iterable[Served], hosts: Collection[
 
 
 def with_server_word(load: Load, served: Iterable[Served]) -> Load:
-    """The load with SPDY distinguished from HTTP/2 by the server's log.
+    """Return the load with SPDY distinguished from HTTP/2 by the server's log.
 
-    Chromium 53's DevTools call both spdy. A request that the server never logged keeps that name;
-    `request_checks.agreement` makes it a reason against the visit.
+    Chromium 53's DevTools call both protocols spdy. A request that the server never logged keeps
+    that name; `request_checks.agreement` makes it a reason against the visit.
     """
     protocols = {(s.method, s.url): s.protocol for s in served}
 

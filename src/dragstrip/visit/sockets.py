@@ -16,11 +16,12 @@ _CONNECT = "CONNECT"
 
 
 def with_sockets(log: OriginLog, seen: Sequence[SeenSocket], page: Page) -> OriginLog:
-    """The log with every request that opened a WebSocket, or tried to, moved to its sockets.
+    """Return the log in which every request that opened a WebSocket, or tried to, is moved to the
+    log's sockets.
 
-    Our origin marks them itself. In another server's log they are requests that got status 101 or
-    that use CONNECT. Over HTTP/1.1 they may also be GET requests with any status for the URL of a
-    socket, but at most as many as the browser or the recording has.
+    Our origin marks such requests itself. In another server's log they are requests that got status
+    101 or that use CONNECT. Over HTTP/1.1 they may also be GET requests with any status for the URL
+    of a socket, but at most as many as the browser or the recording has.
     """
     left = Counter(s.socket.url for s in seen) | Counter(s.url for s in page.sockets)
     left -= Counter(s.url for s in log.sockets)
@@ -37,16 +38,16 @@ def with_sockets(log: OriginLog, seen: Sequence[SeenSocket], page: Page) -> Orig
 
 
 def _doubt(served: Served) -> int:
-    """Sort key: 0 for a certain socket, more for a less certain one. A page may also fetch the URL
-    of a socket."""
+    """Return a sort key: 0 for a certain socket, more for a less certain one. A page may also fetch
+    the URL of a socket."""
     if served.status == SWITCHED or served.method == _CONNECT:
         return 0
     return 2 if 200 <= served.status < 400 else 1
 
 
 def _url(served: Served, left: Counter[str]) -> str:
-    """The socket's URL. Some servers log no path of a CONNECT; then it is that of a socket on the
-    same host."""
+    """Return the socket's URL. Some servers log no path of a CONNECT; then the URL is that of a
+    socket on the same host."""
     url = socket_url(served.url)
     if served.method != _CONNECT or left[url] > 0:
         return url

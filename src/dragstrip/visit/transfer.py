@@ -1,6 +1,6 @@
 """Metrics of the transfer of bytes: uploads, waits, pauses, windows and losses.
 
-`dragstrip.results.compare.wire_evidence` infers causes from them.
+`dragstrip.results.compare.wire_evidence` uses these metrics to find causes.
 """
 
 from statistics import median

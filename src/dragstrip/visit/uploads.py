@@ -23,7 +23,8 @@ class Upload(Struct, frozen=True):
 
 
 def uploads(visit: Visit) -> list[Upload]:
-    """Uploads in the browser's order; empty if the server does not report what it received."""
+    """Return the uploads in the browser's order; empty if the server does not report what it
+    received."""
     told: dict[tuple[str, str], list[Served]] = {}
     for served in visit.served:
         if served.received_us and served.received_bytes:
@@ -40,29 +41,29 @@ def uploads(visit: Visit) -> list[Upload]:
 
 
 def uploaded_bytes(visit: Visit) -> int | None:
-    """Bytes of all bodies that reached the origin completely; None if the server does not report
-    them."""
+    """Return the bytes of all bodies that reached the origin completely; None if the server does
+    not report them."""
     sizes = [s.received_bytes for s in visit.served if s.received_bytes is not None]
     return sum(sizes) if sizes else None
 
 
 def upload_ms(visit: Visit) -> float | None:
-    """Time in ms with an upload under way, from the first byte sent until the origin had the last
-    byte. None without an upload."""
+    """Return the time in ms with an upload under way, from the first byte sent until the origin had
+    the last byte. None without an upload."""
     found = uploads(visit)
     return union_ms((u.start_ms, u.received_ms) for u in found) if found else None
 
 
 def upload_mbps(visit: Visit) -> float | None:
-    """Rate of the uploads in Mbit/s: the bytes of their bodies over `upload_ms`."""
+    """Return the rate of the uploads in Mbit/s: the bytes of their bodies over `upload_ms`."""
     took_ms = upload_ms(visit)
     return sum(u.bytes for u in uploads(visit)) * 8 / took_ms / 1000 if took_ms else None
 
 
 def handed_over_ms(visit: Visit) -> list[float]:
-    """Time in ms, for each request that may have a body, from its first byte sent until the
-    browser's transport had taken its last byte. The kernel or QUIC may still hold a part of it
-    then."""
+    """Return a time in ms for each request that may have a body: from the request's first byte sent
+    until the browser's transport had taken the last byte. The kernel or QUIC may still hold a part
+    of the body then."""
     return [
         r.send_end_ms - r.send_start_ms
         for r in visit.requests
@@ -71,5 +72,5 @@ def handed_over_ms(visit: Visit) -> list[float]:
 
 
 def uploaded_by(found: Sequence[Upload], end_ms: float) -> int:
-    """Uploaded bytes that the origin had received at `end_ms`."""
+    """Return the uploaded bytes that the origin had received at `end_ms`."""
     return sum(u.bytes for u in found if u.received_ms <= end_ms)

@@ -1,4 +1,4 @@
-"""Keeps records of a visit's traffic that the client's settings ask for: packets with keys, and
+"""Keeps the records of a visit's traffic that the client's settings ask for: packets with keys, and
 qlog."""
 
 from pathlib import Path
@@ -11,9 +11,9 @@ from dragstrip.visit.qlog import keep_qlog
 
 
 class Wire:
-    """Records the traffic of one visit, from just before the link is configured. Does nothing
-    unless the client's settings ask for records and there is a capsule, `artefacts`, to keep them
-    in."""
+    """Records the traffic of one visit, from just before the link is configured. Nothing is
+    recorded unless the client's settings ask for it and there is a capsule, `artefacts`, to keep
+    records in."""
 
     def __init__(
         self, bed: Testbed, key_log: Path | None, client: Client, artefacts: Path | None
@@ -31,14 +31,15 @@ class Wire:
             bed.origin.qlog(self._qlog)
 
     def keep(self, visit: Visit) -> None:
-        """Write the files. Call this when link and origin have finished the visit."""
+        """Write the files. Call this after link and origin have finished the visit."""
         if self._artefacts and self.record:
             keep_packets(self.record, self._keys(), self._artefacts / "pcap" / visit.file_name)
         if self._artefacts and self._qlog:
             keep_qlog(self._qlog, visit, self._artefacts / "qlog" / visit.file_name)
 
     def _keys(self) -> bytes:
-        """The secrets of this visit's connections, from the browser's file for all its visits."""
+        """Return the secrets of this visit's connections, from the file that the browser writes for
+        all its visits."""
         if not self._key_log or not self._key_log.exists():
             return b""
         with self._key_log.open("rb") as file:

@@ -26,7 +26,7 @@ _EVERY_S = 1.0
 _READING_S = 0.02
 """Pause between batches when reading a journal that existed before."""
 _LAST = 12
-"""Number of latest visits that are listed."""
+"""Number of visits that are listed; the latest ones are."""
 _ROOM = 1.05
 """Length of a waterfall's time axis, as a multiple of the visit's length."""
 _HEADERS = {
@@ -37,8 +37,9 @@ _HEADERS = {
 
 
 def app(folder: Path) -> Starlette:
-    """The web application for one result folder. It refuses any Host but this machine's, so no site
-    that a browser visits can read the folder. Raises `CapsuleError`."""
+    """Make the web application for one result folder. It refuses requests whose Host is not this
+    machine, so that no web site in the user's browser can read the folder. Raises
+    `CapsuleError`."""
     follower = Follower(folder)
 
     def page(request: Request) -> Response:
@@ -84,7 +85,7 @@ def app(folder: Path) -> Starlette:
 
 
 async def _events(follower: Follower, request: Request) -> AsyncIterator[bytes]:
-    """Events: first all that is known, then each change."""
+    """Yield events: first all that is known, then each change."""
     generation = told = 0
     before: Any = None
     while not await request.is_disconnected():
@@ -155,7 +156,7 @@ def _last(follower: Follower, numbers: Iterable[int]) -> Iterable[dict[str, Any]
 
 
 def _waterfall(visit: Visit) -> str:
-    """The waterfall with colours that follow the reader's choice of light or dark."""
+    """Draw the waterfall with colours that follow the reader's choice of light or dark."""
     ends = [visit.plt_ms or 0.0, *(r.end_ms or 0.0 for r in visit.requests)]
     svg = waterfall(visit, max(ends) * _ROOM or 1000.0)
     for protocol in palette.PROTOCOL:

@@ -1,4 +1,4 @@
-"""Reads a result folder as it grows. It never writes and never locks."""
+"""Reads a result folder as it grows. The reader never writes and never locks."""
 
 import os
 import time
@@ -24,7 +24,8 @@ _LEAST = 10
 
 
 class Follower:
-    """Follows one folder, which must hold a capsule. Raises `CapsuleError` if it does not."""
+    """Follows one folder, which must hold a capsule. Raises `CapsuleError` if the folder holds
+    none."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -47,7 +48,7 @@ class Follower:
             before = len(self.offsets)
             for line in journal:
                 if not line.endswith(b"\n") or len(self.offsets) - before == most:
-                    break  # the rest is still being written
+                    break  # the rest of the line is still being written
                 visit = self._decoded(line)
                 self.offsets.append(self._end)
                 self.cell_of.append(self.tally.add(visit))
@@ -60,7 +61,7 @@ class Follower:
         return bool(made)
 
     def visit(self, number: int) -> Visit | None:
-        """The visit at this place in the journal."""
+        """Return the visit at this place in the journal; None if there is none."""
         if not 0 <= number < len(self.offsets):
             return None
         with (self.folder / JOURNAL).open("rb") as journal:
@@ -74,13 +75,13 @@ class Follower:
         last = self.manifest.starts[-1] if self.manifest.starts else None
         if not (last and last.finished):
             return "stopped"
-        # Not before its last visits were taken in, too.
+        # A run counts as finished only after its last visits were read.
         unread = (self.folder / JOURNAL).stat().st_size > self._end
         return "running" if unread else "finished"
 
     def per_hour(self) -> float | None:
-        """Visits per hour: recently while a run is active, else over all finished starts; None if
-        not known yet."""
+        """Return the visits per hour: recent ones while a run is active, else all finished starts;
+        None if not known yet."""
         now = time.monotonic()
         while self._arrivals and self._arrivals[0][0] < now - _PACE_S:
             self._arrivals.popleft()
@@ -93,7 +94,7 @@ class Follower:
         return len(self.offsets) / took_s * 3600 if took_s else None
 
     def took_s(self) -> float:
-        """Total duration of all finished starts, in s."""
+        """Return the total duration of all finished starts, in s."""
         return sum(
             (
                 datetime.fromisoformat(start.finished) - datetime.fromisoformat(start.started)
@@ -103,7 +104,7 @@ class Follower:
         )
 
     def _decoded(self, line: bytes) -> Visit:
-        """A visit, judged by today's rules."""
+        """Read a visit, judged by today's rules."""
         visit = self._decoder.decode(line)
         return visit if self.manifest.rules == {VERSION} else self._judge.in_turn(visit)
 
@@ -120,7 +121,7 @@ class Follower:
         self._arrivals: deque[tuple[float, int]] = deque()
         self._caught_up = False
         self._began = time.monotonic()
-        """Monotonic time at which all earlier visits had been read."""
+        """Monotonic time at which all visits made before the follower started had been read."""
         self.generation += 1
 
     def _reload(self) -> None:
@@ -138,8 +139,8 @@ class Follower:
 
 
 def _locked(journal: Path) -> bool:
-    """Whether a run holds the journal's lock, as the kernel reports it. Trying to lock it could
-    block a run that is just starting. See proc_locks(5)."""
+    """Return whether a run holds the journal's lock, as the kernel reports. Trying to lock the
+    journal could block a run that is just starting. See proc_locks(5)."""
     try:
         inode = journal.stat().st_ino
         locks = Path("/proc/locks").read_text().splitlines()

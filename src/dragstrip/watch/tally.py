@@ -37,7 +37,7 @@ class CellNow(Struct, frozen=True, kw_only=True):
 class StudyStanding(Struct, frozen=True, kw_only=True):
     visits: int
     left: int
-    """Visits still to be made, if none is invalid and no cell stops early."""
+    """Visits still to be made, if no visit is invalid and no cell stops early."""
     reasons: dict[str, int]
     """Number of invalid visits by their first reason."""
     machines: dict[str, dict[str, int]]

@@ -1,5 +1,5 @@
-"""Finds by their names the columns of a throughput log with the time and the rates, and the rates'
-units.
+"""Finds the columns of a throughput log that hold the time and the rates, and the rates' units, by
+the columns' names.
 
 The names are those of public logs: G-NetTrack (Irish 4G and 5G), FCC MBA (`bytes_sec`), Starlink
 dishes (`downlink_throughput_bps`), iperf3 (`bits_per_second`), Sabre (`bandwidth_kbps`).
@@ -49,9 +49,12 @@ _SHOWN = 12
 
 
 def unit_in(text: str) -> Unit | None:
-    """The unit in a column's name or an option: ``DL (kbps)`` is kbit/s, ``MB/s`` bytes per second,
-    ``bytes_sec`` bytes per second, ``rx_bytes`` bytes in each interval. None if there is none, or
-    if bits and bytes are ambiguous as in ``MBPS``."""
+    """Return the unit in a column's name or in an option; None if there is none, or if bits and
+    bytes are ambiguous as in ``MBPS``.
+
+    ``DL (kbps)`` is kbit/s; ``MB/s`` and ``bytes_sec`` are bytes per second; ``rx_bytes`` is bytes
+    in each interval.
+    """
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", text)
     for match in _UNIT.finditer(spaced.replace("_", " ")):
         if unit := _unit(match, bracketed=f"({match[0]}" in text or f"[{match[0]}" in text):
@@ -64,7 +67,7 @@ def _unit(match: re.Match[str], *, bracketed: bool) -> Unit | None:
     if len(base) == 1:
         shouted = match[0].isupper() and len(match[0]) > 2 and "/" not in match[0]
         if shouted or not (per or bracketed or (prefix and base == "B")):
-            return None  # MBPS says neither, and one letter alone may be anything
+            return None  # MBPS may be bits or bytes, and one letter alone may be anything
         is_byte = base == "B"
     else:
         is_byte = not base.lower().startswith("bit")
@@ -87,7 +90,7 @@ class Columns(NamedTuple):
     time: Column | None
     duration: Column | None
     sides: dict[Side, Column]
-    """The column of each direction; `up` is missing if the log has one rate only."""
+    """The column of each direction; `up` is missing if the log has only one rate."""
 
 
 class Unclear(ValueError):
@@ -99,7 +102,7 @@ class Unclear(ValueError):
 
 
 def find_columns(names: Sequence[str], chosen: dict[str, str]) -> Columns:
-    """The columns of a log, found by name. `chosen` may set the column for ``time``, ``down`` or
+    """Find the columns of a log by name. `chosen` may set the column for ``time``, ``down`` or
     ``up``, by its name or its number from 1. Raises `Unclear`."""
     given = {
         role: _named(names, role, chosen[role]) for role in ("time", "down", "up") if role in chosen
@@ -142,8 +145,8 @@ def _is_rate(column: Column) -> bool:
 
 
 def _best(columns: Sequence[Column], side: str) -> Column:
-    """The best of several columns: one with a unit, without a word such as ``total``, and with the
-    fewest words."""
+    """Return the best of several columns: one with a unit, without a word such as ``total``, and
+    with the fewest words in its name."""
 
     def rank(column: Column) -> tuple[bool, bool, int]:
         words = _words(column.name)

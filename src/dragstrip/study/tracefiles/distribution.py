@@ -1,7 +1,7 @@
 """netem's delay distribution tables (``tc``, ``/usr/lib/tc/pareto.dist``): jitter of any shape.
 
-A table is a list of whole numbers between white space, with comments (``#``). Each is a deviation
-from the mean delay; 8192 are one ``jitter`` of netem (iproute2, NETEM_DIST_SCALE).
+A table is a list of whole numbers between white space, with comments (``#``). Each number is a
+deviation from the mean delay; 8192 stands for one ``jitter`` of netem (iproute2, NETEM_DIST_SCALE).
 """
 
 from pathlib import Path
@@ -16,8 +16,8 @@ _MOST_ENTRIES = 65_536
 
 
 def read_distribution(path: Path) -> tuple[float, ...]:
-    """The quantiles of a table, in units of the jitter, ascending. Raises `InputError`, which names
-    file and line."""
+    """Read the quantiles of a table, in units of the jitter, ascending. Raises `InputError`, which
+    names file and line."""
     values: list[int] = []
     for number, line in enumerate(read_text(path).splitlines(), 1):
         for word in line.partition("#")[0].split():

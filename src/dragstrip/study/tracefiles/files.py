@@ -1,9 +1,9 @@
 """Reads a file of recorded rates in any format: ``FILE`` or ``FILE?unit=kbit/s,down=DL``.
 
-- ``unit``: of the rate, where its column does not say, like ``kbit/s``, ``MB/s``; or ``B``, ``kB``
-  for what each interval carried.
+- ``unit``: unit of the rate, if its column does not say: ``kbit/s`` or ``MB/s``; or ``B`` or ``kB``
+  for the bytes that each interval carried.
 - ``time``, ``down``, ``up``: a column, by name or by number from 1.
-- ``interval``: how far apart rows are, where no column says: ``1s``.
+- ``interval``: the time between rows, if no column gives times: ``1s``.
 """
 
 import re
@@ -45,8 +45,8 @@ def split(spec: str) -> tuple[str, dict[str, str]]:
 
 
 def read_played(path: Path, options: Mapping[str, str] | None = None) -> Played:
-    """The traces of a file. Raises `InputError`, which names the file, the place in it and what to
-    do."""
+    """Read the traces of a file. Raises `InputError`, which names the file, the place in it and
+    what to do."""
     options = dict(options or {})
     if unknown := [name for name in options if name not in OPTIONS]:
         raise InputError(f"trace {path}: {unknown[0]} is no option; use {', '.join(OPTIONS)}")
@@ -66,16 +66,16 @@ def read_played(path: Path, options: Mapping[str, str] | None = None) -> Played:
 
 
 def read_side(spec: str, folder: Path, side: Side) -> Trace:
-    """The trace for one direction. If the file has both directions, it is the one of this `side`.
-    Raises `InputError`."""
+    """Read the trace for one direction. If the file has both directions, return the trace of
+    `side`. Raises `InputError`."""
     file, options = split(spec)
     played = read_played(folder / file, options)
     return played.up or played.down if side == "up" else played.down
 
 
 def _log(text: str, options: Mapping[str, str]) -> Log | None:
-    """The rows of a throughput log; None for the two formats that need no columns: Mahimahi's, and
-    lines of ``seconds Mbit/s``."""
+    """Read the rows of a throughput log. None for the two formats that need no columns: Mahimahi's,
+    and lines of ``seconds Mbit/s``."""
     if text.lstrip()[:1] in ("{", "["):
         return read_json(text)
     lines = (line.split("#")[0].split() for line in text.splitlines())
@@ -107,7 +107,7 @@ def _played(name: str, log: Log, options: dict[str, str]) -> Played:
 def _columns(log: Log, options: Mapping[str, str]) -> Columns:
     chosen = {k: v for k, v in options.items() if k in ("time", "down", "up")}
     if all(name.isdigit() for name in log.names) and "down" not in chosen:
-        # Without a header: one column is the rate, of two the first is the time.
+        # Without a header, a single column is the rate; of two columns the first is the time.
         if len(log.names) > 2:
             raise Unclear(
                 f"its {len(log.names)} columns have no header: which are time and rate?",
@@ -126,12 +126,12 @@ def _unit(log: Log, column: Column, given: str | None) -> Unit:
     if column.unit:
         return column.unit
     if {"RSRP", "NetworkMode", "DL_bitrate"} <= set(log.names) and "bitrate" in column.name:
-        return Unit("kbit/s", 1e-3, per_second=True)  # G-NetTrack's manual
+        return Unit("kbit/s", 1e-3, per_second=True)  # according to G-NetTrack's manual
     raise Unclear(f"no name tells the unit of {column.name!r} ({_UNITS})", "unit=kbit/s")
 
 
 def read_text(path: Path) -> str:
-    """The text of a plain file in UTF-8, or UTF-16 with a byte order mark. Raises `InputError`."""
+    """Read a plain text file in UTF-8, or UTF-16 with a byte order mark. Raises `InputError`."""
     try:
         if not path.exists():
             raise InputError(f"trace {path}: no such file")

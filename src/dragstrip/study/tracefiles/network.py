@@ -1,4 +1,5 @@
-"""A network from ``trace:FILE``: its rates come from the file, everything else from options."""
+"""Makes a network from ``trace:FILE``: the rates come from the file, everything else from
+options."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,11 +17,11 @@ _LINK = ("delay", "loss", "queue")
 
 
 def trace_network(text: str, folder: Path = Path()) -> Network:
-    """The network of ``trace:FILE?delay=20ms,loss=1%,queue=200ms,up=5mbit``. The options of
+    """Make the network of ``trace:FILE?delay=20ms,loss=1%,queue=200ms,up=5mbit``. The options of
     `dragstrip.study.tracefiles.files` work, too.
 
-    ``up`` may be a column, another file in the same folder, or a rate. Without it, and without a
-    column for it, both directions play the same trace. Raises `InputError`.
+    ``up`` may be a column, another file in the same folder, or a rate. Without ``up``, and without
+    a column for it, both directions play the same trace. Raises `InputError`.
     """
     file, options = split(text.removeprefix(PREFIX))
     if unknown := [name for name in options if name not in (*OPTIONS, *_LINK)]:
@@ -53,7 +54,7 @@ def trace_network(text: str, folder: Path = Path()) -> Network:
 
 
 def traced(network: Network, text: str) -> Network:
-    """The network with the rates of a trace file instead of its own. Raises `InputError`."""
+    """Return the network with the rates of a trace file instead of its own. Raises `InputError`."""
     played = trace_network(text)
     return structs.replace(
         network,

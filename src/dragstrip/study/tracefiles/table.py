@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 _SEPARATORS = (",", ";", "\t", "|")
 RIISER = ("unix", "elapsed_ms", "latitude", "longitude", "bytes", "interval_ms")
-"""Columns of logs without a header that have six numbers per line: Norway's 3G (Riiser 2013),
+"""Column names for logs without a header that have six numbers per line: Norway's 3G (Riiser 2013),
 Ghent's 4G (van der Hooft 2016)."""
 
 
@@ -91,7 +91,7 @@ def is_number(cell: str) -> bool:
 
 
 def _separator(lines: Sequence[str]) -> str | None:
-    """The separator that occurs equally often in each line, and most often; None means white
+    """Return the separator that occurs equally often in each line, and most often; None means white
     space."""
     counts = {s: {line.count(s) for line in lines} for s in _SEPARATORS}
     even = [s for s, numbers in counts.items() if len(numbers) == 1 and numbers != {0}]
@@ -106,7 +106,7 @@ def _cells(line: str, separator: str | None) -> list[str]:
     if separator is None:
         return line.split()
     cells = next(csv.reader(io.StringIO(line), delimiter=separator, skipinitialspace=True), [])
-    # A comma that separates nothing is a decimal comma.
+    # A comma that separates no columns is a decimal comma.
     return [
         c.strip().replace(",", ".") if separator != "," and is_number(c.strip()) else c.strip()
         for c in cells

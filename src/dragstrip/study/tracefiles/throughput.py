@@ -1,8 +1,8 @@
 """Turns the rows of a throughput log into the steps of a trace.
 
-A rate holds from its row until the next one. A number of bytes counts those since the previous row.
-The last row lasts as long as the usual interval. Gaps, rows out of order and rows without a number
-are counted and reported.
+A rate holds from its row until the next one. A number of bytes is what was carried since the
+previous row. The last row lasts as long as the usual interval. Gaps, rows out of order and rows
+without a number are counted and reported.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,10 +39,10 @@ _DATES = (
 )
 """Date formats that are accepted besides ISO 8601. The first is G-NetTrack's."""
 _NO_YEAR = 1900
-"""The year that Python gives to a time without a date."""
+"""The year that Python gives to a time of day without a date."""
 _DAY_S = 86_400.0
 _GAP = 5
-"""A row that lasts more than this many usual intervals is a gap."""
+"""Multiple of the usual interval: a row that lasts longer than this is a gap."""
 _COUNTER_ROWS = 10
 """Fewest rows of non-decreasing bytes that count as a counter; fewer could be chance."""
 
@@ -93,7 +93,7 @@ def to_trace(
 def _times(
     log: Log, columns: Columns, interval_s: float | None, notes: list[str]
 ) -> list[float | None]:
-    """The time of each row, in s since an arbitrary start."""
+    """Return the time of each row, in s since an arbitrary start; None where a row has no time."""
     if columns.time is None or interval_s is not None:
         if interval_s is None:
             if columns.duration is None:
@@ -117,7 +117,7 @@ def _times(
 
 
 def _unwrapped(times: Sequence[float | None]) -> list[float | None]:
-    """Times of day without a date, continued past midnight. Dates stay unchanged."""
+    """Continue times of day without a date past midnight. Dates stay unchanged."""
     unwrapped: list[float | None] = []
     midnights, before = 0.0, 0.0
     for at in times:
@@ -130,7 +130,8 @@ def _unwrapped(times: Sequence[float | None]) -> list[float | None]:
 
 
 def _time_scale(name: str, numbers: Sequence[float]) -> float:
-    """Seconds per unit of a time column, by its name, else by the size of its numbers."""
+    """Return the seconds per unit of a time column, found by its name, else by the size of its
+    numbers."""
     for word in reversed("".join(c if c.isalnum() else " " for c in name.lower()).split()):
         if word in _TIME_UNITS and not (word == "s" and len(name) == 1):
             scale = _TIME_UNITS[word]
@@ -162,8 +163,8 @@ def _durations(log: Log, column: Column | None) -> list[float | None]:
 
 
 def _merged(samples: Sequence[_Sample], *, add: bool) -> Iterator[_Sample]:
-    """One sample for each time, because logs in whole seconds may have several rows for one. `add`
-    adds their values up."""
+    """Yield one sample for each time, because logs in whole seconds may have several rows with the
+    same time. With `add`, the values of such rows are added up."""
     group: list[_Sample] = []
     for sample in (*samples, None):
         if group and (sample is None or sample.at_s - group[0].at_s >= 1e-6):
