@@ -1,4 +1,4 @@
-"""The servers of a page: which of its hosts share an address, and which of those share a
+"""The servers of a page: which of its hosts share an address, and which of these hosts share a
 certificate."""
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,8 @@ from msgspec import Struct
 from dragstrip.model.page import Page
 
 Addresses = Literal["recorded", "one-each"]
-"""Hosts share addresses as in the page's recording, or each host has its own."""
+"""Hosts share addresses as in the page's recording (`recorded`), or each host has its own
+(`one-each`)."""
 
 
 _NAMED = 3
@@ -21,8 +22,8 @@ class PageServer(Struct, frozen=True):
     """The server at one address."""
 
     certificates: Mapping[str, tuple[str, ...]]
-    """The hosts that each host's certificate covers, including itself, by host. Hosts are in the
-    page's order."""
+    """The hosts that each host's certificate covers, the host itself included. The keys and each
+    value are in the page's order of hosts."""
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -35,8 +36,9 @@ def servers(page: Page, addresses: Addresses) -> tuple[PageServer, ...]:
 
     A connection may carry requests for other hosts at its address that its certificate covers (RFC
     9113 section 9.1.1, RFC 9114 section 3.3). Hosts at one address whose certificates were not
-    recorded share one certificate. But hosts recorded over HTTP/1.1 share none with the others: if
-    they had shared one, browsers would have used the others' connections for them.
+    recorded share one certificate. But hosts recorded over HTTP/1.1 share no certificate with the
+    other hosts: had they shared one, browsers would have used the other hosts' connections for
+    them.
     """
     recorded = page.addresses if addresses == "recorded" else {}
     groups: dict[str, list[str]] = {}
@@ -55,7 +57,7 @@ def sharing(page: Page) -> bool:
 
 
 def described(page: Page, addresses: Addresses) -> str:
-    """The number of hosts and addresses in words: ``14 hosts at 3 addresses, as recorded``."""
+    """Say the number of hosts and addresses in words: ``14 hosts at 3 addresses, as recorded``."""
     hosts, apart = len(page.hosts), len(servers(page, addresses))
     if apart < hosts:
         return f"{hosts} hosts at {apart} address{'es' if apart > 1 else ''}, as recorded"
@@ -67,7 +69,7 @@ def described(page: Page, addresses: Addresses) -> str:
 
 
 def told(pages: Sequence[Page], addresses: Addresses) -> str:
-    """A sentence on the addresses of a study's pages; empty if no page has several hosts."""
+    """Return a sentence on the addresses of a study's pages; empty if no page has several hosts."""
     shared = [page for page in pages if sharing(page)]
     if not any(len(page.hosts) > 1 for page in pages):
         return ""
@@ -84,14 +86,15 @@ def told(pages: Sequence[Page], addresses: Addresses) -> str:
 
 
 def _alone(group: list[str], secure: set[str | None]) -> dict[str, tuple[str, ...]]:
-    """Hosts that use only http://, each on its own: they have no certificate to share."""
+    """Give each host that uses only http:// a certificate for itself: such hosts have none to
+    share."""
     return {host: (host,) for host in group if host not in secure}
 
 
 def _certificates(hosts: list[str], page: Page) -> dict[str, tuple[str, ...]]:
     covered = {h: {*page.certificates[h], h} for h in hosts if h in page.certificates}
     untold = [h for h in hosts if h not in covered]
-    # A host that a known certificate covers most likely shows that one.
+    # If a known certificate covers a host, that certificate most likely was the host's own.
     covering = {h: next((c for c in covered.values() if h in c), None) for h in untold}
     rest = {h for h in untold if covering[h] is None}
     plain = {h for h in hosts if page.spoken.get(h) == "h1"}

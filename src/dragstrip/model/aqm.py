@@ -1,4 +1,4 @@
-"""Active queue management. A kind is a record here and a file of crates/link/src/model/aqm."""
+"""Active queue management. Each kind is a class here and a file of crates/link/src/model/aqm."""
 
 from typing import ClassVar
 
@@ -7,16 +7,17 @@ from msgspec import Struct
 from dragstrip.model.units import plain
 
 _LEAST_UPDATE_MS = 0.1
-"""Shortest period of a controller, in ms: a shorter one would keep the link busy."""
+"""Shortest period of a controller, in ms. A shorter period would keep the link busy."""
 
 
 class ManagedQueue(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind"):
-    """What every kind says of itself."""
+    """What every kind of active queue management has."""
 
     fair: ClassVar[bool] = False
-    """Whether it has several queues, so that packets of one overtake another's."""
+    """Whether the kind has several queues, so that packets of one queue overtake those of
+    another."""
     chance: ClassVar[bool] = False
-    """Whether chance decides which packets it meets."""
+    """Whether the kind picks packets at random."""
 
     @property
     def kind(self) -> str:
@@ -24,7 +25,7 @@ class ManagedQueue(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
     @property
     def marks(self) -> bool:
-        """Whether it marks packets whose sender understands ECN."""
+        """Whether the queue marks packets whose sender understands ECN."""
         return bool(getattr(self, "ecn", True))
 
     def describe(self) -> str:
@@ -50,13 +51,14 @@ class Codel(ManagedQueue, frozen=True, kw_only=True, tag="codel"):
     ecn: bool = True
     """Mark packets whose sender understands ECN instead of dropping them."""
     flows: int = 1024
-    """Queues of `fq_codel`."""
+    """Number of queues of `fq_codel`."""
     quantum_bytes: int = 1514
-    """What a queue of `fq_codel` sends in its turn."""
+    """Bytes that a queue of `fq_codel` sends in its turn."""
     ce_threshold_ms: float | None = None
-    """Marks every packet that waited longer, as Linux's `ce_threshold`."""
+    """Marks every packet that waited longer than this, as Linux's `ce_threshold` does."""
     ce_threshold_l4s: bool = False
-    """The threshold is for scalable senders alone: ECT(1) and CE (RFC 9331 section 5.1)."""
+    """Whether `ce_threshold_ms` holds only for scalable senders: ECT(1) and CE (RFC 9331 section
+    5.1)."""
 
     def __post_init__(self) -> None:
         if self.target_ms <= 0 or self.interval_ms <= 0:
@@ -87,30 +89,30 @@ class Codel(ManagedQueue, frozen=True, kw_only=True, tag="codel"):
 
 
 class FqCodel(Codel, frozen=True, kw_only=True, tag="fq_codel"):
-    """FQ-CoDel (RFC 8290). A full queue drops half of the fattest flow, at most 64 packets (section
-    4.1). Defaults are the RFC's."""
+    """FQ-CoDel (RFC 8290). A full queue drops half of the flow with the most bytes, at most 64
+    packets (section 4.1). Defaults are the RFC's."""
 
     fair: ClassVar[bool] = True
 
 
 class Pie(ManagedQueue, frozen=True, kw_only=True, tag="pie"):
-    """PIE (RFC 8033), by timestamps (section 5.2). Defaults are the RFC's."""
+    """PIE (RFC 8033), which measures delay by timestamps (section 5.2). Defaults are the RFC's."""
 
     chance: ClassVar[bool] = True
     target_ms: float = 15.0
-    """QDELAY_REF."""
+    """Wait in ms that the controller aims at (QDELAY_REF)."""
     update_ms: float = 15.0
-    """T_UPDATE."""
+    """Period in ms of the controller (T_UPDATE)."""
     alpha: float = 0.125
     """Gain in 1/s."""
     beta: float = 1.25
     """Gain in 1/s."""
     burst_ms: float = 150.0
-    """MAX_BURST."""
+    """Length in ms of a burst that passes without drops (MAX_BURST)."""
     ecn: bool = True
     """Mark packets whose sender understands ECN instead of dropping them."""
     mark_share: float = 0.1
-    """Above this probability packets are dropped even if their sender understands ECN."""
+    """Drop probability above which packets are dropped even if their sender understands ECN."""
 
     def __post_init__(self) -> None:
         self._require_positive("target_ms", "burst_ms")
@@ -121,7 +123,7 @@ class Pie(ManagedQueue, frozen=True, kw_only=True, tag="pie"):
 
 class Red(ManagedQueue, frozen=True, kw_only=True, tag="red"):
     """RED (Floyd and Jacobson 1993). With `ecn`, packets whose sender understands ECN are marked
-    instead of dropped above `max_bytes` too, as Linux does without `harddrop`."""
+    instead of dropped. This holds above `max_bytes` too, as in Linux without `harddrop`."""
 
     chance: ClassVar[bool] = True
     min_bytes: int = 7_500
@@ -129,7 +131,7 @@ class Red(ManagedQueue, frozen=True, kw_only=True, tag="red"):
     max_share: float = 0.1
     """Share of packets dropped or marked just below the upper threshold."""
     weight: float = 0.002
-    """Weight of the newest length in the average."""
+    """Weight of the newest queue length in the average."""
     ecn: bool = False
     """Mark packets whose sender understands ECN instead of dropping them."""
 
@@ -146,21 +148,23 @@ class DualPi2(ManagedQueue, frozen=True, kw_only=True, tag="dualpi2"):
 
     fair: ClassVar[bool] = True
     target_ms: float = 15.0
-    """Wait that the controller aims at."""
+    """Wait in ms that the controller aims at."""
     update_ms: float = 16.0
     alpha: float = 0.16
     """Gain in 1/s."""
     beta: float = 3.2
     """Gain in 1/s."""
     coupling: float = 2.0
-    """k: scalable senders meet k p', classic ones p' squared."""
+    """The factor k: the controller's p' marks or drops packets of scalable senders with probability
+    k p', and those of classic senders with p' squared."""
     step_ms: float = 1.0
-    """A packet that waited this long in the L4S queue may be marked; with `ramp_ms` 0 it is."""
+    """A packet that waited this many ms in the L4S queue may be marked; if `ramp_ms` is 0, it
+    is."""
     ramp_ms: float = 0.0
-    """The share of packets marked grows from 0 to 1 while the wait grows by this much above
-    `step_ms`. 0 is a step."""
+    """The share of marked packets grows from 0 to 1 while the wait grows by this many ms above
+    `step_ms`. With 0, the share is a step."""
     classic_percent: int = 10
-    """Least share of the line for the classic queue."""
+    """Least share of the line for the classic queue, in percent."""
 
     def __post_init__(self) -> None:
         self._require_positive("target_ms", "step_ms")

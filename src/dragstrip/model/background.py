@@ -9,19 +9,19 @@ from dragstrip.model.units import plain
 
 
 class Background(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Flows that share queue and rate with the page, each between the client and the origin's
-    end."""
+    """Flows that share queue and rate with the page. Each runs between the client and the origin's
+    end of the link."""
 
     direction: Literal["down", "up"] = "down"
     kind: Literal["tcp", "udp"] = "tcp"
-    """Bulk TCP, which takes all it can get, or UDP at a constant rate."""
+    """Bulk TCP takes all the rate it can get; UDP has a constant rate."""
     flows: int = 1
     congestion: Congestion = "cubic"
     """Congestion control of bulk TCP."""
     rate_mbps: float | None = None
     """Rate of each UDP flow in Mbit/s of IP bytes, sent as packets of 1500 bytes."""
     lead_ms: float = 3000.0
-    """Time in ms that it has been running when a visit begins."""
+    """Time in ms that the load has been running when a visit begins."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.flows <= 100:
@@ -49,4 +49,4 @@ class BackgroundReport(Struct, frozen=True, kw_only=True):
     load: Background
     seconds: float
     sent_bytes: int
-    """Payload handed to the network in bytes, without retransmissions."""
+    """Payload in bytes that was handed to the network, without retransmissions."""

@@ -3,10 +3,10 @@
 A property that differs is a factor. A stack between A and B has some factors from B and the others
 from A. Not every such stack exists: QUIC has no TLS records, and a held response can lengthen a
 short handshake but not shorten a long one. Properties that cannot change alone, above all the
-protocol, change together in one step, the rest. Its effect is the part that the other factors do
-not explain.
+protocol, change together in one step, called the rest. The rest's effect is what the other factors
+do not explain.
 
-Properties that only TCP has get their nearest equivalents for QUIC: TLS records of one packet,
+For QUIC, properties that only TCP has get their nearest equivalents: TLS records of one packet,
 because QUIC decrypts packet by packet; no slow start after idleness; large buffers.
 """
 
@@ -84,12 +84,13 @@ _LIKE_QUIC: Mapping[str, Any] = {
 
 class Bridge(Struct, frozen=True, kw_only=True):
     """The two stacks whose difference a study attributes. `BuiltBridge` computes the stacks between
-    them, always the same ones."""
+    the two, always the same ones."""
 
     a: Stack
     b: Stack
     factors: tuple[str, ...] = ()
-    """Names of the factors to distinguish; the others change together. Empty means all."""
+    """Names of the factors to distinguish; all other factors change together. Empty means that all
+    are distinguished."""
     repeat: bool = False
     """Whether any visit is a repeat visit."""
     most: int = 32
@@ -97,7 +98,7 @@ class Bridge(Struct, frozen=True, kw_only=True):
     seed: int = 0
     """Seed of the sampled orders."""
     twins: Mapping[str, str] = {}
-    """Name of the network without loss, by the name of the same network with random loss."""
+    """Name of the copy of a network without loss, by the name of the network with random loss."""
 
     @property
     def tells_loss(self) -> bool:
@@ -133,7 +134,7 @@ class BuiltBridge:
         used = self.orders.nodes()
         self.stacks = {node: stack for node, stack in self.stacks.items() if node in used}
         self.bundled = tuple(f for f in differing if f not in self.players)
-        """Factors that change with the rest."""
+        """Factors that change together with the rest."""
         if differing and self.players in ((), (REST,)):
             words = ", ".join(f.words for f in differing)
             raise InputError(
@@ -153,8 +154,8 @@ class BuiltBridge:
         }
 
     def name(self, node: FactorSet) -> str:
-        """Name of the stack for a node: ``h2``, ``h2 +window +pacing``, ``h3 -handshake``,
-        ``h3``."""
+        """Return the name of the stack for a node: ``h2``, ``h2 +window +pacing``, ``h3
+        -handshake``, ``h3``."""
         if not node or node == self.whole:
             return (self.b if node else self.a).name
         names = [f.name for f in self.players if f is not REST]
@@ -172,14 +173,15 @@ class BuiltBridge:
         return any(self._value(f, as_b=False) != self._value(f, as_b=True) for f in factor.fields)
 
     def _value(self, field: str, *, as_b: bool) -> Any:
-        """A's or B's value, or its nearest equivalent over the other's transport."""
+        """Return the field's value in A or B. If that stack's transport lacks the field, return its
+        nearest equivalent."""
         source = self.b if as_b else self.a
         if field in absent(source.protocol):
             return LIKE_TCP[field] if source.transport == "tcp" else _LIKE_QUIC[field]
         return source.record if field == "tls_record" else getattr(source, field)
 
     def _build(self, node: FactorSet) -> Stack | None:
-        """The stack with these factors from B; None if it cannot exist."""
+        """Build the stack with these factors from B; None if it cannot exist."""
         from_b = frozenset(
             f.name for f in (*FACTORS, REST) if (f if f in self.players else REST).name in node
         )
@@ -217,8 +219,8 @@ class BuiltBridge:
         return None
 
     def _free(self, from_b: FactorSet) -> Iterator[dict[str, Any]]:
-        """Values for the fields that have no effect on first visits: B's or A's, for the server may
-        allow only one."""
+        """Yield values for the fields that have no effect on first visits: B's, then A's, because
+        the server may allow only one of them."""
         if self._repeat:
             yield {}
             return
@@ -227,8 +229,8 @@ class BuiltBridge:
 
 
 def _with_server(a: Stack, b: Stack) -> set[str]:
-    """Fields that change with the server: those that either stack's server decides itself, and TLS
-    records unless one server is our origin, which alone can set them."""
+    """Return the fields that change with the server: those that either stack's server decides
+    itself. TLS records are among them unless one server is our origin, which alone can set them."""
     decided = {name for stack in (a, b) for name in stack.own}
     if OURS not in (a.server, b.server):
         decided.add("tls_record")
@@ -248,20 +250,20 @@ def _check(bridge: Bridge, differing: list[Factor]) -> None:
 
 
 def _rounds(stack: Stack) -> int:
-    """Round trips before a connection's first answer can begin, early data aside."""
+    """Return the round trips before a connection's first answer can begin, early data aside."""
     return stack.connect_rtts(repeat=False) + stack.hold_rtts
 
 
 def _nodes(names: Iterable[str]) -> Iterator[FactorSet]:
-    """Every subset, small ones first."""
+    """Yield every subset of the names, small ones first."""
     ordered = sorted(names)
     for size in range(len(ordered) + 1):
         yield from map(frozenset, combinations(ordered, size))
 
 
 def _subsets(factors: list[Factor]) -> Iterator[tuple[Factor, ...]]:
-    """Subsets, small ones first. Among equals, those with factors that tend to depend on others
-    come first."""
+    """Yield every subset, small ones first. Among subsets of equal size, those with factors that
+    tend to depend on others come first."""
     ordered = sorted(factors, key=lambda f: FACTORS.index(f), reverse=True)
     for size in range(len(ordered) + 1):
         yield from combinations(ordered, size)

@@ -1,4 +1,5 @@
-"""The browsers a stack can use: the protocols each speaks, and what each cannot do or report."""
+"""The browsers that a stack can use: the protocols that each browser speaks, and what it cannot do
+or report."""
 
 from collections.abc import Mapping
 
@@ -9,41 +10,41 @@ class Browser(Struct, frozen=True, kw_only=True):
     what: str
     """Description of the browser, for use within a sentence."""
     speaks: tuple[str, ...]
-    """The protocols it can be forced to use."""
+    """The protocols that the browser can be forced to use."""
     switched_on: Mapping[str, str] = {}
-    """Features that we switched on or forced, by protocol."""
+    """Features that dragstrip switched on or forced in the browser, by protocol."""
     newest_tls: str = "1.3"
     accepts: tuple[str, ...] = ("gzip", "br", "zstd")
-    """Content codings that it accepts over https."""
+    """Content codings that the browser accepts over https."""
     refuses_silently: bool = False
-    """Whether it reports a request that failed on a bad certificate as if a script had cancelled
-    it."""
+    """Whether the browser reports a request that failed on a bad certificate as if a script had
+    cancelled it."""
     frames: bool = True
-    """Whether it can record frames."""
+    """Whether the browser can record frames."""
     slows_down: bool = False
-    """Whether it can slow down its pages' first threads."""
+    """Whether the browser can slow down the first threads of its pages."""
     load_event_only: bool = False
-    """Whether it can wait only for a page's load event (`dragstrip.model.done`)."""
+    """Whether the browser can wait only for a page's load event (`dragstrip.model.done`)."""
     testbeds_only: bool = False
-    """Whether it takes names only from the testbed's hosts file."""
+    """Whether the browser resolves names only by the testbed's hosts file."""
     steady: bool = True
-    """Whether its loads hardly differ between blocks in virtual time."""
+    """Whether the browser's loads hardly differ between blocks in virtual time."""
     stamps_early_late: bool = False
-    """Whether it timestamps a QUIC early-data request after the handshake."""
+    """Whether the browser timestamps a QUIC early-data request after the handshake."""
     packets_per_ack: int | None = None
     """Packets of a long QUIC answer per acknowledgement, unless the server requests another number;
     None if unknown."""
     drain_rtts: float = 0.0
-    """Round trips for which it keeps a QUIC connection after the server closed it. A load that
-    begins sooner waits, so repeat visits begin later."""
+    """Round trips for which the browser keeps a QUIC connection after the server closed it. A load
+    that begins sooner waits, so repeat visits begin later."""
     fast_open: bool = False
-    """Whether it can send data with TCP's SYN (RFC 7413). No current browser can."""
+    """Whether the browser can send data with TCP's SYN (RFC 7413). No current browser can."""
     early_hints: bool = False
-    """Whether it fetches the resources that an answer with status 103 names (RFC 8297), and reports
-    that answer."""
+    """Whether the browser fetches the resources that an answer with status 103 names (RFC 8297),
+    and reports that answer."""
     follows_graphs: bool = False
-    """Whether it is the load generator, which follows a page's graph and parses nothing. Its visits
-    are predictions of a browser's."""
+    """Whether this is the load generator, which follows a page's graph and parses nothing. Its
+    visits are predictions of a browser's visits."""
     cannot_tell: tuple[str, ...] = ()
     """Quantities that the browser does not measure, in words."""
 
@@ -53,11 +54,12 @@ FIREFOX = "firefox"
 LOADER = "loader"
 
 _CHROMIUM_ACKNOWLEDGES = 10
-"""Chromium's packets per acknowledgement after the first hundred (quiche,
+"""Packets per acknowledgement that Chromium uses after the first hundred packets (quiche,
 `QuicReceivedPacketManager`)."""
 _NO_LCP = "largest contentful paint (Chromium measures it since version 77)"
 _BEFORE_ZSTD = ("gzip", "br")
-"""Chromium accepts zstd since version 123, Firefox since 126."""
+"""Content codings of browsers without zstd. Chromium accepts zstd since version 123, Firefox since
+126."""
 _Q043 = {"gquic": "gQUIC forced for every host, in version Q043 and no other"}
 
 BROWSERS: Mapping[str, Browser] = {
@@ -135,12 +137,12 @@ BROWSERS: Mapping[str, Browser] = {
 
 
 def is_path(name: str) -> bool:
-    """Whether it is the path of the user's own Chromium."""
+    """Return whether the name is the path of the user's own Chromium."""
     return "/" in name
 
 
 def find_browser(name: str) -> Browser:
-    """Finds a browser by name, or by the absolute path of a Chromium. Raises `ValueError`."""
+    """Find a browser by name, or by the absolute path of a Chromium. Raises `ValueError`."""
     if is_path(name):
         return structs.replace(BROWSERS[TODAY], what=f"the Chromium at {name}")
     if name not in BROWSERS:

@@ -1,4 +1,4 @@
-"""Loss in bursts."""
+"""Random loss in bursts."""
 
 from msgspec import Struct
 
@@ -15,13 +15,13 @@ class GilbertElliott(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """
 
     good_ms: float | None = None
-    """Mean time that the good state lasts; times are exponential."""
+    """Mean time in ms that the good state lasts; times are exponential."""
     bad_ms: float | None = None
-    """Mean time that the bad state lasts."""
+    """Mean time in ms that the bad state lasts; times are exponential."""
     p: float | None = None
     """Probability that the bad state follows the good one."""
     r: float | None = None
-    """Probability that the good state follows the bad one; a mean burst is 1 / r packets."""
+    """Probability that the good state follows the bad one; bursts have 1 / r packets on average."""
     loss_good: float = 0.0
     """Share of packets lost in the good state."""
     loss_bad: float = 1.0

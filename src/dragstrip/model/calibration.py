@@ -10,20 +10,22 @@ Quantity = Literal["round trip", "rate", "burst", "queue depth", "loss"]
 
 
 class Tolerance(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Limits within which a measured link counts as the requested one. Reasons: decision 0012."""
+    """Limits within which a measured link counts as the requested link. Decision 0012 gives the
+    reasons."""
 
     rtt_ms: float = 1.0
     rtt_share: float = 0.02
-    """The measured round trip may exceed the configured one by this share of it, or by `rtt_ms`,
-    whichever is more."""
+    """Share of the configured round trip by which the measured one may exceed it. The limit is
+    `rtt_ms` if that is more."""
     rate_share: float = 0.02
     burst_ms: float = 20.0
     """Time in ms by which 99 % of packets may be ahead of the line rate, plus the time of two
     packets."""
     queue_ms: float = 2.0
-    """Time in ms by which the depth of the queue may be off, plus the time of two packets."""
+    """Time in ms by which the measured depth of the queue may differ, plus the time of two
+    packets."""
     loss_tail: float = 1e-6
-    """Probability in each tail beyond which a measured loss does not fit the requested loss."""
+    """Probability of each tail: a measured loss in a tail does not fit the requested loss."""
 
 
 class Reading(Struct, frozen=True, kw_only=True):
@@ -54,7 +56,7 @@ class Reading(Struct, frozen=True, kw_only=True):
         return "good" if self.good else "out of tolerance"
 
     def describe(self) -> str:
-        """The reading in words: ``down udp rate: asked 10.5 Mbit/s, measured 10.499``."""
+        """Say the reading in words: ``down udp rate: asked 10.5 Mbit/s, measured 10.499``."""
         what = " ".join(filter(None, (self.side, self.transport, self.quantity)))
         return f"{what}: asked {self.asked:g} {self.unit}, measured {self.measured:.4g}"
 

@@ -1,4 +1,4 @@
-"""Bounds on a count of random events."""
+"""Computes bounds on a count of random events."""
 
 from bisect import bisect_left, bisect_right
 
@@ -9,13 +9,14 @@ from dragstrip.model.bursts import GilbertElliott
 
 Floats = NDArray[np.float64]
 _STEEPNESS: Floats = np.geomspace(1e-4, 60, 600)
-"""Values of s in the bound below; larger ones matter only for probabilities below e^-60."""
+"""Values of s in Chernoff's bound; larger ones matter only for probabilities below e^-60."""
 
 
 def loss_interval(trials: int, loss: float, tail: float) -> tuple[int, int]:
-    """The range of probable numbers of losses: each tail outside has at most probability `tail`.
+    """Return the range of probable numbers of losses. More losses have at most probability `tail`,
+    and so do fewer.
 
-    It is exact, from the binomial distribution (bdtr is its distribution function, bdtrc the
+    The range is exact, from the binomial distribution (bdtr is its distribution function, bdtrc the
     complement).
     """
     if loss in (0.0, 1.0):
@@ -29,18 +30,19 @@ def loss_interval(trials: int, loss: float, tail: float) -> tuple[int, int]:
 
 
 def burst_odds(hits: float, trials: float, chain: GilbertElliott) -> float:
-    """An upper bound on the probability of `hits` or a more extreme number of losses among `trials`
-    packets, if loss comes in bursts. If the chain follows time, `hits` and `trials` are ms in the
-    bad state and in all.
+    """Return an upper bound on the probability of `hits` or a more extreme number of losses among
+    `trials` packets, if loss comes in bursts. If the chain follows time, `hits` and `trials` are
+    the ms in the bad state and the ms in total.
 
-    Chernoff's bound, the least of E[e^(s X)] e^(-s x) over s of one sign. The expectation is exact:
-    start * A^n * (1, 1), where A is the chain's matrix with each state's row weighted; for a chain
-    in time, start * e^(A t) * (1, 1). Sylvester's formula gives both from the eigenvalues of A.
+    The bound is Chernoff's, the least of E[e^(s X)] e^(-s x) over s of one sign. The expectation is
+    exact: start * A^n * (1, 1), where A is the chain's matrix with each state's row weighted; for a
+    chain in time, start * e^(A t) * (1, 1). Sylvester's formula gives both from the eigenvalues of
+    A.
     """
     many = hits > trials * (chain.bad_share if chain.by_time else chain.loss)
     s = _STEEPNESS if many else -_STEEPNESS
     p, r = chain.rates
-    with np.errstate(all="ignore"):  # at a double eigenvalue, which is left out
+    with np.errstate(all="ignore"):  # for a double eigenvalue, which is left out
         if chain.by_time:
             s = s * (p + r)
             mean = chain.bad_share * s
@@ -56,6 +58,6 @@ def burst_odds(hits: float, trials: float, chain: GilbertElliott) -> float:
 
 
 def _eigenvalues(trace: Floats, determinant: Floats) -> tuple[Floats, Floats]:
-    """Eigenvalues of 2 x 2 matrices, the larger first."""
+    """Return the eigenvalues of 2 x 2 matrices, the larger first."""
     root = np.sqrt(trace**2 - 4 * determinant)
     return (trace + root) / 2, (trace - root) / 2

@@ -13,17 +13,18 @@ lose packets, much as in real time (docs/decisions/0046-a-price-for-system-calls
 
 KEYS_NS = 200_000
 """Virtual ns for computing the keys of a handshake under the clock `priced`. Computing keys needs
-no system call, so it has its own price. It is paid for each ClientHello and ServerHello of TLS, and
-for each QUIC packet that has room for one (docs/decisions/0047-a-price-for-keys.md)."""
+no system call, so it has its own price. The price is paid for each ClientHello and ServerHello of
+TLS, and for each QUIC packet that has room for one of them
+(docs/decisions/0047-a-price-for-keys.md)."""
 
 PAGE_NS = 20_000
 """Virtual ns per page of memory allocated by a program's first thread under the clock `priced`.
-Scripts, style and layout run there and need memory for all they do
+Scripts, style and layout run on that thread and need memory for all they do
 (docs/decisions/0082-a-price-for-memory.md)."""
 
 
 class Clock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The clock of a visit. An estimate never mixes times by different clocks.
+    """The clock of a visit. An estimate never mixes times of different clocks.
 
     ``real`` is this machine's time. The others are virtual: a guest's clock jumps over idle time,
     and gives the same bytes on every machine. With ``network``, computing takes no time, so only
@@ -40,7 +41,7 @@ class Clock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def short(self) -> str:
-        """A word or two to show beside a result."""
+        """Name of the clock in a word or two, to show beside a result."""
         return _SHORT[self.kind]
 
     @property
@@ -50,12 +51,12 @@ class Clock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return dict(_PRICES_NS.get(self.kind, {}))
 
     def lateness_us(self, limit_us: float) -> float:
-        """Limit of a packet's lateness at the link, in us. It is `limit_us` plus the price of a
-        system call, because one that is under way ends first."""
+        """Return the limit of a packet's lateness at the link, in us: `limit_us` plus the price of
+        a system call, because a call that is under way ends first."""
         return limit_us + self.prices_ns.get("syscall", 0) / 1000
 
     def describe(self) -> str:
-        """A description for a report."""
+        """Describe the clock for a report."""
         return _WORDS[self.kind]
 
 

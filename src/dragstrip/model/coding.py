@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 LEAST_BYTES = 256
-"""Servers leave smaller bodies as they are: coding would save less than a packet."""
+"""Servers leave smaller bodies as they are: coding them would save less than a packet."""
 CODED_STATUS = frozenset({200, 403, 404})
 """Statuses of answers that servers encode (nginx, ngx_http_gzip_filter_module)."""
 _TYPES = frozenset(
@@ -31,9 +31,9 @@ class Coding(Struct, frozen=True):
     """Compression level of zlib, Brotli or Zstandard."""
 
     def of(self, status: int, mime: str, size: int, *, secure: bool = True) -> str | None:
-        """The Content-Encoding of an answer to a client that accepts all codings, given `size`, the
-        bytes of its body before coding. Empty means no coding; None means that the answer stays as
-        recorded."""
+        """Return the Content-Encoding of an answer to a client that accepts all codings. `size` is
+        the bytes of the answer's body before coding. Empty means no coding; None means that the
+        answer stays as recorded."""
         if status not in CODED_STATUS or not compressible(mime):
             return None
         refused = not secure and self.name in _OVER_TLS_ALONE
@@ -41,7 +41,7 @@ class Coding(Struct, frozen=True):
 
 
 def parse_coding(text: str) -> Coding:
-    """The coding of a text such as ``gzip:6``, ``br:5``, ``zstd:3`` or ``identity``. Raises
+    """Parse a coding such as ``gzip:6``, ``br:5``, ``zstd:3`` or ``identity``. Raises
     `ValueError`."""
     name, _, level = text.partition(":")
     if text == "identity":
@@ -54,6 +54,6 @@ def parse_coding(text: str) -> Coding:
 
 
 def compressible(mime: str) -> bool:
-    """Whether servers encode this media type by the usual lists of nginx and Caddy: text, scripts,
-    data, SVG, WebAssembly, and fonts and pictures that are not compressed already."""
+    """Return whether servers encode this media type by the usual lists of nginx and Caddy: text,
+    scripts, data, SVG, WebAssembly, and fonts and pictures that are not compressed already."""
     return mime.startswith("text/") or mime.endswith(("+json", "+xml")) or mime in _TYPES

@@ -7,14 +7,14 @@ from dragstrip.model.servers import Server
 
 
 def same_program(a: Server, b: Server) -> bool:
-    """Whether the servers differ at most in their program's command, environment and
+    """Return whether the servers differ at most in their program's command, environment and
     configuration."""
     return a.program == b.program
 
 
 def differing_lines(a: Server, b: Server) -> list[str]:
-    """Lines of the command, the environment and the configuration that differ: ``- `` marks lines
-    that only `a` has, ``+ `` lines that only `b` has."""
+    """Return the lines of the command, the environment and the configuration that differ: ``- ``
+    marks lines that only `a` has, ``+ `` lines that only `b` has."""
     old, new = list(_lines(a)), list(_lines(b))
     lines = []
     for kind, a1, a2, b1, b2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():

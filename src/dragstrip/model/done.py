@@ -1,5 +1,5 @@
-"""The condition for a page to count as loaded: its load event, or another one that page or study
-names."""
+"""The condition for a page to count as loaded: its load event, or another condition that page or
+study names."""
 
 from typing import Literal
 
@@ -22,7 +22,7 @@ class Done(Struct, frozen=True):
 
     @property
     def whole(self) -> bool:
-        """Whether a page that counts as loaded has no requests under way."""
+        """Whether a page that counts as loaded by this condition has no requests under way."""
         return self.kind in ("load", "network-idle")
 
 
@@ -40,7 +40,7 @@ def parse_done(text: str) -> Done:
 
 
 def said_done(text: str) -> str:
-    """What a page load time measures under this value of `done`, in words."""
+    """Say in words what a page load time measures under this value of `done`."""
     done = parse_done(text)
     return {
         "load": "the load event",

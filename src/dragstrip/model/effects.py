@@ -34,7 +34,7 @@ _LEAST_PERIODS = 8
 """Shortest period of in-order jitter, in units of the jitter (crates/link/src/model/wander.rs)."""
 _MOST_DEVIATIONS = 100
 _LEAST_MTU = 68
-"""RFC 791 section 3.2: every link carries this."""
+"""Smallest MTU of a link: every link carries this many bytes (RFC 791 section 3.2)."""
 _DEPTHS = ("queue_ms", "queue_bytes", "queue_packets")
 
 
@@ -44,7 +44,7 @@ class Policer(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     rate_mbps: float
     """Rate in Mbit/s at which the bucket fills, of bytes as `Network.accounting` counts them."""
     burst_bytes: int
-    """What the bucket holds. It begins full."""
+    """Bytes that the bucket holds. It begins full."""
 
     def __post_init__(self) -> None:
         if self.rate_mbps <= 0 or self.burst_bytes <= 0:
@@ -72,63 +72,63 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Bottleneck rate in Mbit/s, of bytes as `Network.accounting` counts them; None leaves the
     direction unlimited."""
     delay_ms: float = 0.0
-    """Propagation delay, one way."""
+    """Propagation delay in ms, one way."""
     loss: float = 0.0
     """Probability that a packet is lost at random (Bernoulli), 0..1."""
     queue_ms: float | None = None
-    """Queue depth as time at the direction's rate: no packet waits longer for its first byte to
+    """Queue depth in ms at the direction's rate: no packet waits longer for its first byte to
     leave. Without any depth the queue is unbounded."""
     queue_bytes: int | None = None
     """Most bytes that may wait in the queue. The packet that crosses the line does not count."""
     queue_packets: int | None = None
     """Most packets that may wait in the queue. The packet that crosses the line does not count."""
     aqm: Aqm | None = None
-    """None is droptail. A depth by time becomes bytes at the rate."""
+    """Active queue management; None is droptail. A depth by time becomes bytes at the rate."""
     trace: Trace | None = None
-    """Plays this instead of `rate_mbps`: a file beside the study in a form of
+    """Recorded rate to play instead of `rate_mbps`: a file beside the study in a form of
     docs/reference/network.md, or a log. Time 0 of both directions is the first packet of either
     that reaches the link."""
     trace_offset_ms: float = 0.0
-    """Where to begin in the trace."""
+    """Time in ms at which to begin in the trace."""
     jitter_ms: float = 0.0
-    """Delays vary by at most this (uniform), or with this standard deviation (normal). The sum with
-    `delay_ms` is never below 0."""
+    """Most by which a delay differs from `delay_ms`, in ms (uniform), or the standard deviation
+    (normal). The sum with `delay_ms` is never below 0."""
     jitter_shape: Literal["uniform", "normal", "table"] = "uniform"
     jitter_table: tuple[float, ...] = ()
     """Quantiles of shape `table`: deviations from the delay in units of `jitter_ms`, ascending,
-    evenly from the least to the most. Or a file of netem's distributions, such as
-    /usr/lib/tc/pareto.dist."""
+    evenly from the least to the most. A study file may name a file of netem's distributions
+    instead, such as /usr/lib/tc/pareto.dist."""
     jitter_reorders: bool = False
     """Each packet has its own delay, so packets overtake each other; otherwise the delay changes
     with time and packets keep their order."""
     jitter_period_ms: float | None = None
-    """Time from one random delay to the next, if jitter keeps packets in order. None means the
-    least, 8 times `jitter_ms`."""
+    """Time in ms from one random delay to the next, if jitter keeps packets in order. None means
+    the least possible, 8 times `jitter_ms`."""
     gilbert_elliott: GilbertElliott | None = None
     """Loss in bursts, instead of `loss`."""
     duplicate: float = 0.0
     """Share of packets sent twice."""
     reorder: float = 0.0
-    """Share of packets sent ahead: they skip delay and jitter (netem's `reorder`)."""
+    """Share of packets that skip delay and jitter, so they overtake others (netem's `reorder`)."""
     mtu: int | None = None
-    """Packets of more layer 3 bytes are dropped."""
+    """Most layer 3 bytes of a packet. Longer packets are dropped."""
     mtu_behaviour: MtuBehaviour = "black-hole"
-    """What the link says of packets that are too long. `black-hole`: nothing. `too-big`: it answers
-    the sender with ICMP (fragmentation needed, or packet too big over IPv6), ten times in a burst
-    and then ten times a second (RFC 4443 section 2.4); packets that may be fragmented are dropped
-    without an answer. `clamp`: it lowers the MSS in SYNs that go the other way, so that TCP sends
-    nothing too long; UDP meets a black hole."""
+    """What the link does with packets that are too long. `black-hole`: drops them without an
+    answer. `too-big`: answers the sender with ICMP (fragmentation needed, or packet too big over
+    IPv6), ten times in a burst and then ten times a second (RFC 4443 section 2.4); packets that may
+    be fragmented are dropped without an answer. `clamp`: lowers the MSS in SYNs that go the other
+    way, so that TCP sends no packet that is too long; for UDP it is a black hole."""
     policer: Policer | None = None
-    """Packets beyond this rate and burst are dropped. Nothing waits."""
+    """Rate and burst above which packets are dropped. No packet waits."""
     drops_syn_data: bool = False
-    """A middlebox where the direction begins, before every stage, drops SYNs that carry data and
-    says nothing, as some do with TCP Fast Open (RFC 7413 section 7.1)."""
+    """Whether SYNs that carry data are dropped without an answer. A middlebox at the start of the
+    direction, before every stage, does it, as some do with TCP Fast Open (RFC 7413 section 7.1)."""
     hosts: tuple[HostPath, ...] = ()
     """Extra delay and loss of single hosts, identified by the origin's address (cook2017 section
     III-A)."""
     stages: tuple[Stage, ...] | None = None
-    """Order of the stages, each at most once; it must contain every stage in use. None means the
-    side's default."""
+    """Order of the stages, each at most once. The order must contain every stage in use. None means
+    the side's default."""
 
     def __post_init__(self) -> None:
         if self.rate_mbps is not None and self.rate_mbps <= 0:
@@ -198,12 +198,12 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def depth(self) -> float | None:
-        """Limit of the queue, in whatever unit; None is unbounded."""
+        """Limit of the queue in whichever unit is set; None is unbounded."""
         return self.queue_ms or self.queue_bytes or self.queue_packets
 
     @property
     def period_ms(self) -> float | None:
-        """Period of in-order jitter, see `jitter_period_ms`; None without such jitter."""
+        """Period in ms of in-order jitter, see `jitter_period_ms`; None without such jitter."""
         if not self.jitter_ms or self.jitter_reorders:
             return None
         return self.jitter_period_ms or _LEAST_PERIODS * self.jitter_ms
@@ -233,33 +233,36 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def table_digest(self) -> str:
-        """First 12 hex digits of the SHA-256 of the jitter's table."""
+        """First 12 hex digits of the SHA-256 of `jitter_table`."""
         return hashlib.sha256(msgspec.json.encode(self.jitter_table)).hexdigest()[:12]
 
     @property
     def _jitter_bounds_ms(self) -> tuple[float, float]:
-        """Most that a delay may be below and above its mean, in ms."""
+        """Most that a delay may be below and above its mean, in ms, as a pair."""
         if self.jitter_shape == "table":
             least, most = self.jitter_table[0], self.jitter_table[-1]
             return self.jitter_ms * max(0.0, -least), self.jitter_ms * max(0.0, most)
-        # The link draws normal jitter from 53 random bits: sqrt(2 ln 2^53) deviations at most.
+        # The link draws normal jitter from 53 random bits, so it is at most sqrt(2 ln 2^53)
+        # deviations.
         bound = self.jitter_ms * (1.0 if self.jitter_shape == "uniform" else 8.572)
         return bound, bound
 
     def least_ms(self, size: float) -> float:
-        """Least time in ms in which the line carries `size` bytes."""
+        """Return the least time in ms in which the line carries `size` bytes."""
         if self.trace:
             return self.trace.least_ms(size)
         return size * 8 / (self.rate_mbps * 1000) if self.rate_mbps else 0.0
 
     def describe(self) -> list[str]:
-        """Every setting in words, except rate, delay, loss and a droptail queue's depth in ms."""
+        """Describe every setting in words, except rate, delay, loss and a droptail queue's depth in
+        ms."""
         said = [words for effect in EFFECTS for words in effect.says(self)]
         return said if self.stages is None else [*said, f"stages {', '.join(self.stages)}"]
 
 
 class Counters(Struct, frozen=True, kw_only=True):
-    """What the link counts of its effects. A capsule older than a counter lacks it."""
+    """What the link counts of its effects. A capsule that is older than a counter lacks the
+    counter."""
 
     dropped_loss: int
     dropped_queue: int
@@ -269,7 +272,7 @@ class Counters(Struct, frozen=True, kw_only=True):
     dropped_host: int = 0
     dropped_policer: int = 0
     told_too_big: int = 0
-    """Packets that were too long and whose sender the link told so."""
+    """Packets that were too long and about which the link informed the sender."""
     clamped: int = 0
     """SYNs of the other direction whose MSS the link lowered."""
     marked: int = 0
@@ -281,7 +284,7 @@ class Counters(Struct, frozen=True, kw_only=True):
 
 
 class Count(Struct, frozen=True):
-    """A counter of `Counters` that stays 0 unless an effect asks for what it counts."""
+    """A counter of `Counters` that stays 0 unless an effect is requested that it counts."""
 
     field: str
     words: str
@@ -290,7 +293,7 @@ class Count(Struct, frozen=True):
 
     @property
     def cause(self) -> str:
-        """Why packets were dropped; empty if they were not."""
+        """Why the counted packets were dropped; empty if they were not."""
         return self.field.removeprefix("dropped_") if self.field.startswith("dropped_") else ""
 
 
@@ -306,17 +309,17 @@ class Effect(Struct, frozen=True, kw_only=True):
     """One thing that a link may do to packets."""
 
     example: Mapping[str, object]
-    """Fields of a direction that ask for it, for tests."""
+    """Fields of a direction that request the effect, for tests."""
     wanted: Callable[[Direction], object]
-    """Whether a direction asks for it."""
+    """Whether a direction requests the effect."""
     stage: Stage | None = None
-    """Where it happens. None: before all stages."""
+    """Stage at which the effect happens. None means before all stages."""
     says: Callable[[Direction], Iterator[str]] = _nothing
-    """What a network's description says of it, if it is wanted."""
+    """What a network's description says of the effect, if the direction requests it."""
     chance: Callable[[Direction], object] = _never
-    """Whether the effect, as this direction asks for it, picks packets at random."""
+    """Whether the effect picks packets at random with this direction's settings."""
     reorders: Callable[[Direction], object] = _never
-    """Whether packets may overtake others."""
+    """Whether packets may overtake others with this direction's settings."""
     counts: tuple[Count, ...] = ()
 
 
@@ -483,7 +486,7 @@ EFFECTS = (
         counts=(Count("dropped_policer", "dropped by the policer", lambda d: d.policer),),
     ),
 )
-"""A network's description names them in this order."""
+"""All effects, in the order in which a network's description names them."""
 
 
 def _reorders(d: Direction) -> bool:
@@ -498,13 +501,14 @@ DROPS = tuple(count for count in COUNTS if count.cause)
 
 
 def others_in_words(counters: Counters) -> str:
-    """``3 marked, 2 duplicated``: what else happened to packets. Empty if nothing."""
+    """Say in words what else happened to packets: ``3 marked, 2 duplicated``. Empty if nothing
+    did."""
     seen = {count: getattr(counters, count.field) for count in COUNTS if not count.cause}
     return ", ".join(f"{packets} {count.words}" for count, packets in seen.items() if packets)
 
 
 def drops_in_words(packets: Mapping[str, int], *, but: str = "") -> str:
-    """Packets dropped, by cause, in words: ``3 lost at random, 2 dropped by a full queue``, or
+    """Count dropped packets by cause, in words: ``3 lost at random, 2 dropped by a full queue``, or
     ``none dropped``. `but` names a cause to leave out."""
     phrases = (
         f"{packets[count.cause]} {count.words}"

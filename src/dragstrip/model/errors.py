@@ -33,8 +33,8 @@ class InputError(DragstripError, ValueError):
 
 @contextlib.contextmanager
 def importing(extra: str, what: str) -> Iterator[None]:
-    """A context for imports that need the extra. Raises `InputError` if it is not installed, and
-    says that `what` needs it."""
+    """Open a context for imports that need the extra. Raises `InputError` if the extra is not
+    installed, and says that `what` needs it."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -42,8 +42,8 @@ def importing(extra: str, what: str) -> Iterator[None]:
 
 
 def absent_package(package: str, what: str) -> InputError:
-    """An error which says that `what` comes with another package of this project, a module such as
-    ``dragstrip_papers``, and how to install it."""
+    """Make the error for a missing package of this project. It says that `what` comes with the
+    package, a module such as ``dragstrip_papers``, and how to install it."""
     origin = _Origin.read()
     name = package.replace("_", "-")
     if origin.folder:
@@ -62,7 +62,7 @@ def _lacking(extra: str, what: str, module: str) -> InputError:
 
 class _Origin(NamedTuple):
     """The file or folder from which dragstrip was installed. Missing packages come from there too,
-    never from an index, where someone else may own the name."""
+    never from an index, because someone else may own their names there."""
 
     url: str
     folder: bool
@@ -81,7 +81,7 @@ class _Origin(NamedTuple):
         )
 
     def command(self, requirement: str) -> str:
-        """The command that installs `requirement`."""
+        """Return the command that installs `requirement`."""
         if self.editable:
             return f"`make build` in {self.url.removeprefix('file://')}"
         return f"pip install '{requirement}'"

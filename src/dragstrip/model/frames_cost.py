@@ -4,7 +4,7 @@ from msgspec import Struct
 
 
 class StackFramesCost(Struct, frozen=True, kw_only=True):
-    """Page load time with frames over without, from blocks of one visit each."""
+    """Page load time with frames compared with the time without, from blocks of one visit each."""
 
     stack: str
     blocks: int
@@ -15,9 +15,10 @@ class StackFramesCost(Struct, frozen=True, kw_only=True):
     """Geometric mean over blocks of the time with frames divided by the time without."""
     low: float | None
     high: float | None
-    """Upper end of the 95 % interval; None with too few blocks."""
+    """Upper end of the ratio's 95 % interval; None with too few blocks."""
     p_equivalent: float
-    """The p of two one-sided tests: small if the two differ by less than the margin."""
+    """The p-value of two one-sided tests. It is small if the times differ by less than the
+    margin."""
 
 
 class FramesCost(Struct, frozen=True, kw_only=True):

@@ -1,8 +1,8 @@
 """A page's graph: which request waits for what, as a load generator follows it.
 
-A node starts when everything it waits for has arrived, plus the time of computing or of a timer. A
-style sheet's images wait for the sheet. A script's requests wait for the script, for the parser to
-reach it, and for the style sheets and scripts before it.
+A node starts when everything it waits for has arrived and the time of computing or of a timer has
+passed. A style sheet's images wait for the sheet. A script's requests wait for the script, for the
+parser to reach it, and for the style sheets and scripts before it.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ RequestCause = Literal["start", "redirect", "markup", "style", "script", "load"]
 sheet; a script; anything that runs once the page has loaded."""
 
 LOAD = -1
-"""Stands for the load event where a wait names a node."""
+"""Stands for the load event in a wait, which otherwise names a node."""
 
 
 class Wait(Struct, frozen=True, omit_defaults=True):
@@ -29,7 +29,7 @@ class Wait(Struct, frozen=True, omit_defaults=True):
 
 
 class Node(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One request. Other nodes refer to it by its index in the list."""
+    """One request. Other nodes refer to a node by its index in the list."""
 
     url: str
     method: str = "GET"
@@ -39,25 +39,26 @@ class Node(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """CDP's priority: VeryLow, Low, Medium, High, VeryHigh."""
     found: RequestCause
     initiator: int | None = None
-    """Index of the earlier node that caused it."""
+    """Index of the earlier node that caused this one."""
     waits: tuple[Wait, ...] = ()
-    """Conditions that must all be met before it starts. Each names an earlier node, or `LOAD`."""
+    """Conditions that must all be met before the node starts. Each names an earlier node, or
+    `LOAD`."""
     delay_ms: float = 0.0
-    """Time in ms from the last of these waits to the request: computing and timers."""
+    """Time in ms from the last of these waits to the request, for computing and timers."""
     timer: bool = False
     """Whether `delay_ms` is a script's timer. The page may load while a timer runs."""
     holds_load: bool = True
-    """Whether the load event waits for its end, if it started before that event."""
+    """Whether the load event waits for the node's end, if the node started before that event."""
     upload_bytes: int = 0
     """Bytes of the request's body."""
     credentials: bool = True
-    """Whether it is sent with credentials. A browser keeps other requests on separate
-    connections."""
+    """Whether the request is sent with credentials. A browser keeps requests without credentials on
+    separate connections."""
 
 
 class Graph(Struct, frozen=True, kw_only=True):
     nodes: tuple[Node, ...]
-    """All requests. A visit starts with the first."""
+    """All requests. A visit starts with the first one."""
     learned: bool
     """Whether the graph was learned from a browser's visits; otherwise it was made from the
     recording."""
@@ -94,7 +95,8 @@ class Graph(Struct, frozen=True, kw_only=True):
 
     @property
     def digest(self) -> str:
-        """First 16 hex digits of the SHA-256 of its nodes and delays, without its source."""
+        """First 16 hex digits of the SHA-256 of the graph's nodes and delays, without its
+        source."""
         fields = msgspec.to_builtins(self)
         del fields["source"]
         text = msgspec.json.encode(fields, order="sorted")

@@ -38,11 +38,12 @@ class Inequality(Struct, frozen=True):
 
     field: str
     words: str
-    """The difference in words, the second stack's value first: ``initial window 32 against 10``."""
+    """The difference in words, with the second stack's value first: ``initial window 32 against
+    10``."""
 
 
 def inequalities(a: Stack, b: Stack) -> list[Inequality]:
-    """How `b` differs from `a` besides the protocol, in the order of the stack's fields."""
+    """List how `b` differs from `a` besides the protocol, in the order of the stack's fields."""
     unequal = []
     if a.protocol != b.protocol and "h1" in (a.protocol, b.protocol):
         unequal.append(Inequality("connections", SIX_CONNECTIONS))
@@ -59,7 +60,7 @@ def inequalities(a: Stack, b: Stack) -> list[Inequality]:
 
 
 def server_words(a: Stack, b: Stack) -> list[str]:
-    """Differences between the servers of two stacks: the lines of two configurations, or the
+    """Say how the servers of two stacks differ: by the lines of two configurations, or by the
     properties of two servers."""
     if a.serving == b.serving:
         return []
@@ -71,8 +72,8 @@ def server_words(a: Stack, b: Stack) -> list[str]:
 
 
 def _configuration(b: Stack, a: Stack) -> str:
-    """A few differing lines of the configurations, or their number; `dragstrip compare` prints
-    all."""
+    """Say which lines of the configurations differ if they are few, otherwise how many; `dragstrip
+    compare` prints all."""
     lines = differing_lines(a.serving, b.serving)
     shown = f": {'; '.join(lines)}" if len(lines) <= _FEW_LINES else ""
     count = "1 line" if len(lines) == 1 else f"{len(lines)} lines"
@@ -80,8 +81,8 @@ def _configuration(b: Stack, a: Stack) -> str:
 
 
 def _own_choices(a: Stack, b: Stack) -> Iterator[Inequality]:
-    """Properties that the servers decide themselves. Yields nothing for one server over one
-    transport, because it decides the same."""
+    """Yield differences in properties that the servers decide themselves. Yields none if one server
+    serves both stacks over one transport, because it decides the same for both."""
     if same_program(a.serving, b.serving) and a.transport == b.transport:
         return
     choose = [s for s in (b, a) if _of_its_own(s)]
@@ -94,13 +95,14 @@ def _own_choices(a: Stack, b: Stack) -> Iterator[Inequality]:
 
 
 def _of_its_own(stack: Stack) -> set[str]:
-    """Properties that the stack's server decides without reporting them, in the words of `_SAY`."""
+    """Return the properties that the stack's server decides without reporting them, by their names
+    in `_SAY`."""
     return {{"pacing": "paced"}.get(name, name) for name in stack.own}
 
 
 def sentences(b: Stack, others: Sequence[Stack]) -> list[str]:
-    """Sentences such as ``h3+ and h2 also differ in: initial window 32 against 10, pacing.``, one
-    for each group of other stacks with the same differences."""
+    """Return sentences such as ``h3+ and h2 also differ in: initial window 32 against 10,
+    pacing.``, one for each group of other stacks with the same differences."""
     alike: dict[tuple[str, str], list[str]] = {}
     for a in others:
         if found := inequalities(a, b):
@@ -114,8 +116,8 @@ def sentences(b: Stack, others: Sequence[Stack]) -> list[str]:
 
 
 def of_uploads(stacks: Sequence[Stack]) -> list[str]:
-    """How uploads differ between transports in ways that no stack sets: the sender, and the receive
-    buffer of the kernel."""
+    """Say how uploads differ between transports in ways that no stack sets: in the sender, and in
+    the receive buffer of the kernel."""
     if len({stack.transport for stack in stacks}) == 1:
         return []
     return [
@@ -131,8 +133,8 @@ def _each(names: Sequence[str]) -> str:
 
 
 def _value(stack: Stack, name: str, other: Stack) -> object:
-    """The stack's value to compare with `other`; None or the stock value if one of them lacks the
-    property."""
+    """Return the stack's value to compare with `other`; None or the stock value if one of the two
+    stacks lacks the property."""
     if name in STREAMS_ONLY and "h1" in (stack.protocol, other.protocol):
         return None
     if stack.transport != other.transport:
@@ -154,7 +156,8 @@ def _value(stack: Stack, name: str, other: Stack) -> object:
 
 
 def _acknowledged(stack: Stack) -> int:
-    """Packets of a long answer per acknowledgement. Where it is unknown, the number over TCP."""
+    """Return the number of packets of a long answer per acknowledgement. If it is unknown, return
+    the number over TCP."""
     if stack.transport == "tcp":
         return _TCP_ACKNOWLEDGES
     return stack.ack_every_packets or stack.loaded_by.packets_per_ack or _TCP_ACKNOWLEDGES

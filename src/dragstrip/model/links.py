@@ -26,7 +26,7 @@ class WebLink(Struct, frozen=True):
 
     @property
     def value(self) -> str:
-        """A header value with only this link."""
+        """A header value that contains only this link."""
         return f"<{self.target}>{self.parameters}"
 
 
@@ -37,11 +37,12 @@ def links(values: Iterable[str]) -> Iterator[WebLink]:
 
 
 def ahead(values: Iterable[str]) -> tuple[str, ...]:
-    """The links that name something to fetch or connect to in advance."""
+    """Return the links that name a resource to fetch, or a host to connect to, in advance."""
     return tuple(link.value for link in links(values) if link.relations & _AHEAD)
 
 
 def preloads(url: str, values: Iterable[str]) -> tuple[str, ...]:
-    """URLs that an answer to `url` with these links tells a browser to fetch in advance."""
+    """Return the URLs that an answer to `url` with these links asks a browser to fetch in
+    advance."""
     preloaded = (link for link in links(values) if link.relations & _PRELOAD)
     return tuple(urljoin(url, link.target) for link in preloaded)

@@ -21,15 +21,15 @@ SHORT_QUEUE_MS = 200
 
 
 def per_direction(two_way_loss: float) -> float:
-    """The loss l per direction that gives a two-way loss p, of packets or their answers: (1 - l)^2
-    = 1 - p (wolsing2019 section 3)."""
+    """Return the loss l per direction that gives a two-way loss p, of packets or their answers: (1
+    - l)^2 = 1 - p (wolsing2019 section 3)."""
     if not 0 <= two_way_loss <= 1:
         raise ValueError("two_way_loss must be a share between 0 and 1")
     return 1 - sqrt(1 - two_way_loss)
 
 
 def parse_loss(text: str) -> float:
-    """The loss per direction of a text: ``"1.7%"``, or for both directions together ``"3.3%
+    """Parse a loss per direction: ``"1.7%"``, or for both directions together ``"3.3%
     two-way"``."""
     share, both, _ = text.partition("two-way")
     return per_direction(parse_share(share)) if both else parse_share(text)
@@ -49,8 +49,8 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     up: Direction
     source: str = "given on the command line"
     accounting: Literal["l3", "l2"] = "l3"
-    """What counts as a packet's length for rate and queue: the IP packet, or with the Ethernet
-    header's 14 bytes (netem)."""
+    """What counts as a packet's length for rate and queue: the IP packet (`l3`), or the IP packet
+    with the Ethernet header's 14 bytes (`l2`, as in netem)."""
     background: tuple[Background, ...] = ()
     """Other traffic on the same link during a visit."""
 
@@ -63,18 +63,18 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return self.down if side == "down" else self.up
 
     def stages(self, side: Side) -> tuple[Stage, ...]:
-        """The order in which a packet meets the stages."""
+        """Return the order in which a packet passes the stages."""
         own = self.direction(side).stages
         return STAGES[side] if own is None else own
 
     @property
     def rtt_ms(self) -> float:
-        """Round trip without queueing or serialisation."""
+        """Round trip in ms without queueing or serialisation."""
         return self.down.delay_ms + self.up.delay_ms
 
     @property
     def least_rtt_ms(self) -> float:
-        """Fastest possible round trip in ms, with the least jitter and with reordering."""
+        """Shortest possible round trip in ms, with the least jitter and with reordering."""
         return self.down.least_delay_ms + self.up.least_delay_ms
 
     @property
@@ -83,7 +83,7 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return 1 - (1 - self.down.mean_loss) * (1 - self.up.mean_loss)
 
     def describe(self) -> str:
-        """Values per direction, with round trip and two-way loss."""
+        """Describe the values per direction, with round trip and two-way loss."""
 
         def rate(direction: Direction) -> str:
             if direction.trace:
@@ -115,8 +115,8 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     @classmethod
     def parse(cls, text: str) -> Self:
         """Parse ``down/up/one-way delay/loss/queue``, such as ``10.5mbit/2.8mbit/37ms/0%/200ms``,
-        or ``rate/one-way delay``, such as ``100mbit/50ms``: symmetric, without loss, a queue of 200
-        ms.
+        or ``rate/one-way delay``, such as ``100mbit/50ms``. The short form is symmetric, without
+        loss, and has a queue of 200 ms.
 
         Delay, loss and queue apply to each direction. Loss may be given for both directions
         together, such as ``3.3% two-way``. Raises `UnitError`.

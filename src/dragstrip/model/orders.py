@@ -1,4 +1,5 @@
-"""The orders in which factors can be changed one by one, if not every combination exists."""
+"""Finds the orders in which factors can be changed one by one when some combinations do not
+exist."""
 
 import random
 from collections.abc import Collection, Iterator
@@ -11,7 +12,7 @@ Order = tuple[str, ...]
 
 
 class Orders(Struct, frozen=True):
-    """Orders of factors: all possible ones, or a random sample."""
+    """Orders of factors: all possible orders, or a random sample of them."""
 
     orders: tuple[Order, ...]
     total: int
@@ -27,15 +28,16 @@ class Orders(Struct, frozen=True):
 
 
 def passed(order: Order) -> Iterator[FactorSet]:
-    """The nodes of an order, both ends included."""
+    """Yield the nodes of an order, both ends included."""
     return (frozenset(order[:n]) for n in range(len(order) + 1))
 
 
 def find_orders(nodes: Collection[FactorSet], whole: FactorSet, most: int, seed: int) -> Orders:
-    """Orders from the empty node to `whole` that pass only through `nodes`.
+    """Find orders from the empty node to `whole` that pass only through `nodes`.
 
-    If they pass at most `most` nodes in all, every order is returned. Otherwise orders are sampled
-    with equal probability until the next one would exceed `most`; `seed` determines the sample.
+    If all orders together pass at most `most` nodes, every order is returned. Otherwise orders are
+    sampled with equal probability until the next one would exceed `most`; `seed` determines the
+    sample.
     """
     onward = _onward(nodes, whole)
     total = onward.get(frozenset(), 0)
@@ -57,7 +59,7 @@ def find_orders(nodes: Collection[FactorSet], whole: FactorSet, most: int, seed:
 
 
 def _onward(nodes: Collection[FactorSet], whole: FactorSet) -> dict[FactorSet, int]:
-    """Number of orders that lead from each node to `whole`."""
+    """Return the number of orders that lead from each node to `whole`."""
     counts: dict[FactorSet, int] = {}
     for node in sorted(nodes, key=len, reverse=True):
         counts[node] = 1 if node == whole else sum(counts.get(n, 0) for n in _next(node, whole))

@@ -16,7 +16,7 @@ DIGEST_DIGITS = 16
 
 
 def digest_of(body: bytes) -> str:
-    """First 16 hex digits of the SHA-256 of a body without its content encoding."""
+    """Return the first 16 hex digits of the SHA-256 of a body without its content encoding."""
     return hashlib.sha256(body).hexdigest()[:DIGEST_DIGITS]
 
 
@@ -29,19 +29,20 @@ class Resource(Struct, frozen=True, kw_only=True):
     mime: str
     """Media type without parameters; empty if the answer had none."""
     body_bytes: int
-    """Length of the body as it crosses the wire (with its content encoding)."""
+    """Length in bytes of the body as sent over the wire (with its content encoding)."""
     decoded_bytes: int | None = None
-    """Length of the body without its content encoding; None in manifests older than the field."""
+    """Length in bytes of the body without its content encoding; None in manifests older than the
+    field."""
     digest: str = ""
     """Digest of the body without its content encoding, see `digest_of`; empty in manifests older
     than the field."""
     initiator: str = ""
     """URL of the resource that caused the request, if recorded."""
     inferred: bool = False
-    """The initiator is the importer's guess, because the recording named none."""
+    """Whether the initiator is the importer's guess, because the recording named none."""
     upload_bytes: int = 0
-    """Length of the request's body in bytes, if the page always sends the same; 0 if scripts decide
-    it."""
+    """Length of the request's body in bytes, if the page always sends the same body; 0 if scripts
+    decide it."""
     start_ms: float = 0.0
     """Start of the request, in ms since the recording's first."""
     time_ms: float = 0.0
@@ -57,7 +58,8 @@ class Resource(Struct, frozen=True, kw_only=True):
 
 
 def address(url: str) -> str:
-    """The URL without query and path parameters (RFC 3986 section 3.3), which are often random."""
+    """Return the URL without query and path parameters (RFC 3986 section 3.3), which are often
+    random."""
     return re.split("[?;]", url, maxsplit=1)[0]
 
 
@@ -89,7 +91,7 @@ class Page(Struct, frozen=True, kw_only=True):
     sockets: tuple[PageSocket, ...] = ()
     """The page's WebSockets."""
     recorded_ms: float | None = None
-    """When the recording began, ms of the Unix epoch."""
+    """Start of the recording, in ms of the Unix epoch; None if not recorded."""
     load_ms: float | None = None
     """Load event of the recorded visit in ms since its first request started; None if not
     recorded."""
@@ -99,12 +101,12 @@ class Page(Struct, frozen=True, kw_only=True):
     """The address that gave most of a host's recorded answers, by host; hosts without one are left
     out."""
     certificates: Mapping[str, tuple[str, ...]] = {}
-    """The page's hosts that a host's recorded certificate covers, by host; hosts without a recorded
+    """The hosts of the page that each host's recorded certificate covers. Hosts without a recorded
     certificate are left out."""
     live: bool = False
-    """Whether its own site serves it live; then `path` and `resources` are empty."""
+    """Whether the page's own site serves it live; then `path` and `resources` are empty."""
     done: str = AT_LOAD
-    """When the page counts as loaded, see `dragstrip.model.done`."""
+    """Condition for the page to count as loaded, see `dragstrip.model.done`."""
     screenshot: str | None = None
     """Member of the archive with the page's picture (PNG) as recorded."""
 
@@ -122,12 +124,12 @@ class Page(Struct, frozen=True, kw_only=True):
 
     @property
     def http_ports(self) -> frozenset[int]:
-        """Ports of `ports` without TLS."""
+        """The ports of `ports` that are used without TLS."""
         return self._ports("http", "ws")
 
     @property
     def https_ports(self) -> frozenset[int]:
-        """Ports of `ports` with TLS."""
+        """The ports of `ports` that are used with TLS."""
         return self._ports("https", "wss")
 
     def _ports(self, *schemes: str) -> frozenset[int]:
@@ -141,5 +143,5 @@ class Page(Struct, frozen=True, kw_only=True):
 
     @property
     def upload_bytes(self) -> int:
-        """Bytes that every load sends, see `Resource.upload_bytes`."""
+        """Bytes that every load uploads, see `Resource.upload_bytes`."""
         return sum(r.upload_bytes for r in self.resources)

@@ -29,21 +29,22 @@ class PageSocket(Struct, frozen=True, kw_only=True):
 class Socket(Struct, frozen=True, kw_only=True):
     """A WebSocket that the page opened, as the browser saw it.
 
-    Times count like those of a visit's requests; None if the browser gave none. Messages and the
-    bytes of their payload count up to the visit's end."""
+    Times count like those of a visit's requests; a time is None if the browser did not report it.
+    Messages, and the bytes of their payload, are counted until the visit's end.
+    """
 
     url: str
     host: str
     initiator: str = ""
-    """URL of the script that opened it, if the browser named one."""
+    """URL of the script that opened the socket, if the browser named one."""
     status: int = 0
-    """Status of the answer to its handshake; 0 without an answer."""
+    """Status of the answer to the socket's handshake; 0 without an answer."""
     error: str = ""
-    """The browser's error; empty if nothing failed."""
+    """The browser's error message; empty if nothing failed."""
     start_ms: float
     open_ms: float | None = None
     end_ms: float | None = None
-    """When it was closed; None if it was open at the visit's end."""
+    """When the socket was closed; None if it was open at the visit's end."""
     sent_messages: int = 0
     sent_bytes: int = 0
     received_messages: int = 0
@@ -54,17 +55,17 @@ class ServedSocket(Struct, frozen=True, kw_only=True):
     """A WebSocket that a server opened, or was asked to open, as its log shows it."""
 
     t_us: int
-    """When the request's headers were complete."""
+    """When the request's headers were complete, in us of the Unix epoch."""
     host: str
     url: str
     protocol: Protocol
-    """Protocol of the connection that carries it."""
+    """Protocol of the connection that carries the socket."""
     connection: int
     client_port: int
     status: int
     recorded: bool | None = None
-    """Whether the recording has it; if not, it stays open and silent. This field and the counts
-    below are None if the server does not report them."""
+    """Whether the recording has the socket; a socket that it lacks stays open and silent. This
+    field and the counts below are None if the server does not report them."""
     sent_messages: int | None = None
     sent_bytes: int | None = None
     received_messages: int | None = None
@@ -72,5 +73,5 @@ class ServedSocket(Struct, frozen=True, kw_only=True):
 
 
 def socket_url(url: str) -> str:
-    """The URL of a socket, given the URL of its handshake request."""
+    """Return the URL of a socket, given the URL of its handshake request."""
     return url.replace("http", "ws", 1) if url.startswith("http") else url

@@ -13,12 +13,12 @@ from dragstrip.model.coding import Coding, parse_coding
 from dragstrip.model.servers import OURS, Records, Server
 
 Protocol = Literal["h1", "h2", "h3", "gquic", "spdy"]
-"""The protocol that a request used, as our records of browser and origin name it."""
+"""The protocol that a request used, as browser and origin report it in our records."""
 
 Congestion = Literal["cubic", "reno", "bbr"]
 
 SlowStartExit = Literal["hystart", "hystart++", "none"]
-"""The rule that ends CUBIC's slow start before a loss does: Linux's HyStart, HyStart++ (RFC 9406),
+"""The rule that ends CUBIC's slow start before a loss would: Linux's HyStart, HyStart++ (RFC 9406),
 or none."""
 
 EarlyHints = Literal["none", "link", "blocking"]
@@ -30,8 +30,9 @@ WebSockets = Literal["beside", "same"]
 page's HTTP/2 connection (RFC 8441)."""
 
 ConnectionMode = Literal["first", "repeat", "repeat-cached"]
-"""The browser's state at a visit: cold; or after loading the same page in the same context, with
-connections closed, tickets kept and the cache cleared; or with the cache kept."""
+"""The browser's state when a visit begins. `first` is cold. For the others, the same page was
+loaded before in the same context; then connections were closed and tickets kept. `repeat` clears
+the cache, `repeat-cached` keeps it."""
 
 
 class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -50,7 +51,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Initial congestion window in full packets: TCP segments of 1448 bytes (RFC 6928), QUIC
     datagrams of `udp_payload_bytes` (RFC 9002 section 7.2)."""
     pacing: bool = False
-    """Spread a window's packets over the round trip. BBR always does."""
+    """Spread a window's packets over the round trip. BBR always paces."""
     ecn: bool = False
     """Explicit Congestion Notification: over TCP negotiated (RFC 3168), over QUIC as long as the
     client confirms it (RFC 9000 section 13.4)."""
@@ -61,56 +62,59 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     receive_window_packets: int | None = None
     """TCP: initial receive window of the client in packets; None keeps the kernel's."""
     fast_open: bool = False
-    """TCP: a repeat visit's first flight goes with the SYN (TCP Fast Open, RFC 7413). Only the load
-    generator can do this: browsers dropped it."""
+    """TCP: the first packets of a repeat visit's connections carry data with the SYN (TCP Fast
+    Open, RFC 7413). Only the load generator can do this: browsers dropped it."""
     tls_record: Records | None = None
     """TCP: most plaintext bytes per TLS record, 256 to 16384, or ``dynamic``: growing from one
     packet to 16384. None keeps the server's own."""
     unsent_bytes: int = 4096
-    """TCP: most that the server's kernel holds unsent; no urgent answer overtakes it
+    """TCP: most bytes that the server's kernel holds unsent. No urgent answer overtakes them
     (TCP_NOTSENT_LOWAT)."""
     interleave_bytes: int = 1360
-    """HTTP/2: how much of an answer the server sends before the next of equal priority has its
-    turn. HTTP/3 sends a packet of each."""
+    """HTTP/2: bytes of an answer that the server sends before the next answer of equal priority has
+    its turn. HTTP/3 sends one packet of each."""
     slow_start_exit: SlowStartExit = "hystart"
-    """QUIC: what ends CUBIC's slow start before a loss. Linux's TCP has HyStart."""
+    """QUIC: rule that ends CUBIC's slow start before a loss. Linux's TCP has HyStart."""
     udp_payload_bytes: int = 1452
     """QUIC: size of a full UDP payload, without probing."""
     flow_window_bytes: int = 15 * 2**20
     """HTTP/2 and HTTP/3: flow-control window granted to the client, per connection and stream. Over
-    HTTP/1.1 an upload has the kernel's receive buffer alone."""
+    HTTP/1.1 only the kernel's receive buffer limits an upload."""
     streams_at_once: int = 256
     """HTTP/2 and HTTP/3: requests that the client may have open at once on a connection."""
     ack_every_packets: int | None = None
     """QUIC: ask the client to acknowledge only every Nth packet (draft-ietf-quic-ack-frequency)."""
     qpack_table_bytes: int = 0
-    """HTTP/3: size of QPACK's dynamic table, each way (RFC 9204). HPACK's is 4096 bytes unless a
-    side says otherwise (RFC 9113 section 6.5.2)."""
+    """HTTP/3: size of QPACK's dynamic table, each way (RFC 9204). HPACK's table has 4096 bytes
+    unless a side says otherwise (RFC 9113 section 6.5.2)."""
     tls: Literal["1.2", "1.3", "quic-crypto"] = "1.3"
-    """gQUIC has its own handshake, QUIC Crypto."""
+    """TLS version. gQUIC has its own handshake, QUIC Crypto."""
     resumption: bool = True
     """The origin issues session tickets and accepts them."""
     early_data: bool = False
     """The origin accepts TLS 1.3 early data (TCP) or 0-RTT (QUIC) on resumed connections."""
     post_quantum: bool = True
     """The client offers X25519MLKEM768, so its ClientHello of about 1.7 kB fills two packets and
-    fits into no SYN. Only the load generator can leave it out."""
+    does not fit into a SYN. Only the load generator can leave X25519MLKEM768 out."""
     certificate_bytes: int | None = None
     """Least size in bytes (DER) of the certificate chain that the server sends, leaf and
-    intermediate: 500 to 60000. None: as large as its names need, about 800."""
+    intermediate: 500 to 60000. None means as large as the certificate's names need, about 800."""
     compress: str = ""
-    """Content coding of what can be compressed: ``gzip:1`` to ``gzip:9``, ``br:0`` to ``br:11``,
-    ``zstd:1`` to ``zstd:19``, or ``identity`` for none. Empty: each body as it was recorded."""
+    """Content coding of bodies that can be compressed: ``gzip:1`` to ``gzip:9``, ``br:0`` to
+    ``br:11``, ``zstd:1`` to ``zstd:19``, or ``identity`` for none. Empty sends each body as it was
+    recorded."""
     priorities: bool = True
     """The origin obeys the browser's priorities (RFC 9218)."""
     early_hints: EarlyHints = "none"
-    """HTTP/2 and HTTP/3: what the origin names by a 103 answer (RFC 8297) before it thinks about
-    the document. Browsers ignore it over HTTP/1.1."""
+    """HTTP/2 and HTTP/3: what the origin announces in a 103 answer (RFC 8297) before the document's
+    think time. Browsers ignore 103 answers over HTTP/1.1."""
     websockets: WebSockets = "beside"
-    """HTTP/2: what carries WebSockets. HTTP/1.1 and HTTP/3 have them beside."""
+    """HTTP/2: the connection that carries WebSockets. HTTP/1.1 and HTTP/3 always have them
+    beside."""
     discovery: Literal["direct", "alt-svc", "as-recorded"] = "direct"
-    """h3: the browser knows it in advance, or learns it from Alt-Svc (RFC 7838) and mixes
-    protocols; or each host uses its recorded protocol, and h2 if none is recorded."""
+    """h3: how the browser learns that a host supports it. `direct`: it knows in advance. `alt-svc`:
+    it learns from Alt-Svc (RFC 7838) and so mixes protocols. `as-recorded`: each host uses its
+    recorded protocol, and h2 if none is recorded."""
     server: str = OURS
     """Name of the server, see `dragstrip.model.servers`."""
     brought: Server | None = None
@@ -218,7 +222,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def own(self) -> frozenset[str]:
-        """Fields that the server decides itself and that are unknown to us."""
+        """Fields that the server decides itself and whose values are unknown to us."""
         its_own = set(self.serving.own.get(self.transport, ()))
         if self.serving.driver != "origin":
             codes = {"compress"} if self.serving.driver == "program" else set()
@@ -227,7 +231,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def record(self) -> Records | None:
-        """The record size in effect; None over QUIC, or if the server's is unknown."""
+        """The record size in effect; None over QUIC, or if the server's size is unknown."""
         return None if self.transport == "quic" else self.tls_record or self.serving.tls_record
 
     @property
@@ -238,17 +242,17 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def untold(self) -> Mapping[str, str]:
-        """What the server's log lacks, by the check that needs it."""
+        """What the server's log lacks, by the check that needs the missing data."""
         return self.serving.untold_of(self.transport)
 
     def connect_rtts(self, *, repeat: bool) -> int:
-        """Fewest round trips before the first request may be sent over https.
+        """Return the fewest round trips before the first request may be sent over https.
 
         TCP's handshake is followed by TLS 1.3 (RFC 8446 section 2), or by TLS 1.2 with False Start
-        (RFC 7918), which takes as long. QUIC combines both (RFC 9000 section 7), and so does QUIC
-        Crypto. Early data is sent with the first message of TLS or QUIC. With Fast Open, TLS's
-        first message is sent with the SYN. Alt-Svc begins with TCP, but with QUIC on a repeat
-        visit.
+        (RFC 7918), which takes as long. QUIC combines the transport's handshake with that of TLS
+        (RFC 9000 section 7), and so does QUIC Crypto. Early data is sent with the first message of
+        TLS or QUIC. With Fast Open, TLS's first message is sent with the SYN. With Alt-Svc a first
+        visit begins with TCP, and a repeat visit with QUIC.
         """
         early = repeat and (self.early_data or "early_data" in self.own)
         quic = self.transport == "quic" and (self.discovery != "alt-svc" or repeat)
@@ -256,8 +260,8 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return (0 if opens else 1) + (0 if early else 1)
 
     def protocols(self, host: str, spoken: Mapping[str, str]) -> frozenset[str]:
-        """Protocols that an https request to `host` may use. `spoken` is `Page.spoken`, the
-        recorded protocol of each host; only the discovery `as-recorded` uses it."""
+        """Return the protocols that an https request to `host` may use. `spoken` is `Page.spoken`,
+        the recorded protocol of each host; only the discovery `as-recorded` uses it."""
         if self.discovery == "as-recorded":
             return frozenset({spoken.get(host, "h2")})
         return frozenset({self.protocol, "h2"} if self.discovery == "alt-svc" else {self.protocol})
@@ -285,7 +289,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return hashlib.sha256(msgspec.json.encode(fields, order="sorted")).hexdigest()[:12]
 
     def words(self) -> Mapping[str, str]:
-        """Each property that applies to this protocol, in words."""
+        """Describe in words each property that applies to this protocol."""
         own, missing = self.own, absent(self.protocol)
         said = {
             what: f"{what} of its own choice"
@@ -304,7 +308,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return said
 
     def describe(self) -> str:
-        """The whole stack in one line, without defaults."""
+        """Describe the whole stack in one line, without defaults."""
         plain = Stack(name="", protocol="h3" if self.transport == "quic" else "h2").words()
         always = ("protocol", "congestion control", "initial window", "TLS", "server")
         said = [w for k, w in self.words().items() if k in always or plain[k] != w]
@@ -348,7 +352,7 @@ _OUR_SERVER = (
 """Fields that only our origin obeys. Another server decides them, unless its file fixes their
 values."""
 _PAGE_AS_IT_IS = ("certificate_bytes", "compress")
-"""Properties that our servers for old protocols lack."""
+"""Properties that our servers for old protocols do not support."""
 _LATER = (
     "unsent_bytes",
     "interleave_bytes",
@@ -370,20 +374,21 @@ _RANGES = (
 
 
 def absent(protocol: Protocol) -> tuple[str, ...]:
-    """Fields without a meaning for this protocol."""
+    """Return the fields that have no meaning for this protocol."""
     if protocol == "h1":
         return QUIC_ONLY + STREAMS_ONLY
     return TCP_ONLY if protocol in ("h3", "gquic") else QUIC_ONLY
 
 
 _DEFAULTS: Mapping[str, Any] = {f.name: f.default for f in structs.fields(Stack)}
-"""Default of each field. Asking msgspec each time would take most of the time of making a stack."""
+"""Default of each field. Reading them from msgspec each time would take most of the time of making
+a stack."""
 LIKE_TCP: Mapping[str, Any] = {
     **{name: default for name, default in _DEFAULTS.items() if name in QUIC_ONLY + STREAMS_ONLY},
     "qpack_table_bytes": 4096,
 }
-"""Values of fields that TCP lacks which come closest to TCP's behaviour: the defaults, and HPACK's
-table size."""
+"""Values, for fields that TCP lacks, that come closest to TCP's behaviour: the defaults, and
+HPACK's table size."""
 
 
 def _protocol(protocol: str) -> str:
@@ -496,9 +501,10 @@ NAMES: Mapping[str, str] = {name: what for name, (what, _) in _WORDS.items()}
 
 
 def differences(a: Stack, b: Stack) -> list[tuple[str, str, str]]:
-    """(property, in `a`, in `b`) for every difference; a dash if a stack lacks the property.
+    """List every difference as (property, value in `a`, value in `b`), with a dash if a stack lacks
+    the property.
 
-    For two servers, this includes their built-in properties.
+    For two servers, their built-in properties are included.
     """
     ours, theirs = ({**s.words(), **s.serving.make} for s in (a, b))
     return [

@@ -26,30 +26,30 @@ class Client(Struct, frozen=True, kw_only=True):
     viewport: tuple[int, int] = (1366, 768)
     device_scale: float = 1.0
     cpu_slowdown: Annotated[float, Meta(ge=1, le=100)] = 1.0
-    """How many times slower the client's processor is than this machine's; in virtual time, than
-    the prices of its clock (`dragstrip.study.devices`)."""
+    """How many times slower the client's processor is than this machine's. In virtual time it
+    multiplies the clock's prices of computing (`dragstrip.study.devices`)."""
     pin_random: bool = True
     """Math.random and crypto.getRandomValues give the same numbers in every visit, so that random
     choices of a page (experiments, advertisements) are the same for every stack."""
     pin_time: bool = False
-    """Scripts see the date of the recording; the clock runs on from there."""
+    """Scripts see the date of the recording, and the clock runs on from that date."""
     timeout_s: float = 180.0
-    """A load without a load event by then is censored at this limit."""
+    """Time limit of a load in s. A load that has not ended by then is censored at this limit."""
     quiet_ms: float = 100.0
-    """Quiet time after loadEventEnd that still belongs to the visit."""
+    """Quiet time in ms after loadEventEnd that still belongs to the visit."""
     frames: bool = False
-    """Record the frames that the browser draws, for visual metrics: in every stack, at some
-    cost."""
+    """Record the frames that the browser draws, for visual metrics. This holds for every stack, and
+    costs some load time."""
     net_log: bool = False
     """Keep Chromium's NetLog, one file for each browser process."""
     qlog: bool = False
     """Keep the qlog of the origin's connections, one file per visit."""
     pcap: bool = False
-    """Keep every packet whole, with the TLS keys, one file per visit."""
+    """Keep every packet in full length, with the TLS keys, one file per visit."""
 
 
 class Block(Struct, frozen=True, kw_only=True):
-    """A visit of each stack, and of the controls if it has them, on one page and network."""
+    """A visit of each stack, and of the controls if the block has them, on one page and network."""
 
     page: str
     network: str
@@ -74,25 +74,26 @@ CellKey = tuple[str, str, ConnectionMode]
 
 
 def block_id(page: str, network: str, connection: ConnectionMode, index: int) -> str:
-    """The block's id for records and random draws. The ids of first visits do not name their
+    """Return the block's id for records and random draws. The ids of first visits do not name their
     connection mode."""
     mode = [] if connection == "first" else [connection]
     return "|".join([page, network, *mode, str(index)])
 
 
 def index_of(block: str) -> int:
-    """The index of the block with this id."""
+    """Return the index of the block with this id."""
     return int(block.rpartition("|")[2])
 
 
 class Stopping(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A rule that tests cells after fixed numbers of blocks and stops them once they are decided,
-    by `dragstrip.stats.sequential`. A study's `runs` are the cap and the last look."""
+    """A rule that tests cells after fixed numbers of blocks (the looks) and stops a cell once it is
+    decided, see `dragstrip.stats.sequential`. A study's `runs` are the cap and the last look."""
 
     looks: tuple[int, ...] = (8, 12, 16, 21, 26)
     """Numbers of blocks, rising. Those at or above the cap are ignored."""
     alpha: float = 0.05
-    """Shared by all looks, and by all comparisons with the first stack."""
+    """Probability of a false alarm, shared by all looks and by all comparisons with the first
+    stack."""
     margin: float | None = 0.05
     """Equivalence margin (0.05 is 5 %); None never stops for equivalence."""
     spending: Spending = "Pocock"
@@ -108,7 +109,7 @@ class Stopping(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             raise ValueError("margin must be above zero, or left out")
 
     def until(self, cap: int) -> tuple[int, ...]:
-        """The looks of a study with this many runs."""
+        """Return the looks of a study with `cap` runs."""
         return (*(look for look in self.looks if look < cap), cap)
 
 
@@ -134,22 +135,22 @@ class StudyOptions(Struct, frozen=True, kw_only=True):
     runs: int
     """Blocks per cell: each visits every stack once."""
     seed: int
-    """Decides the order of visits and which packets random loss takes."""
+    """Seed that decides the order of visits and which packets random loss drops."""
     connections: Annotated[tuple[ConnectionMode, ...], Meta(min_length=1)] = ("first",)
     """How each visit finds the browser: cold, or after a first load of the page."""
     think_time: bool = False
     """Answers take as long as the recorded servers took."""
     addresses: Addresses = "recorded"
-    """Hosts share addresses and certificates as in the page's recording, where it tells, or each
-    host has its own (`one-each`)."""
+    """Hosts share addresses and certificates as in the page's recording, as far as it names them,
+    or each host has its own (`one-each`)."""
     controls_every: Annotated[int, Meta(ge=1)] = 1
-    """Which blocks of a cell do: each Nth, beginning with the first."""
+    """Which blocks of a cell include the controls: each Nth block, beginning with the first."""
     warm_ups: Annotated[int, Meta(ge=0)] = 0
     """Visits made and discarded before a stack's first visit that counts."""
     restarts: Annotated[int, Meta(ge=1)] = 1
-    """How many starts of testbed and browsers the blocks are spread over."""
+    """Number of starts of testbed and browsers over which the blocks are spread."""
     stopping: Stopping | None = None
-    """Ends a cell once it is decided. Without it every cell has all its runs."""
+    """Rule that ends a cell once it is decided. Without it every cell has all its runs."""
     slow: Slow | None = None
     """Fewer runs for cells whose loads take long."""
     thresholds: Thresholds = DEFAULTS
@@ -171,21 +172,21 @@ class Study(StudyOptions, frozen=True, kw_only=True, dict=True):
     reruns: int = 3
     """Number of reruns of an invalid block before dragstrip gives it up."""
     ca: str = ""
-    """CA certificate (PEM file) to trust as well, for live pages."""
+    """CA certificate (PEM file) that is trusted as well, for live pages."""
     addresses: Addresses = "one-each"
     """Whether hosts share addresses as recorded. In studies older than this field no hosts did."""
     only: tuple[CellKey, ...] = ()
     """The cells to visit; empty means every combination."""
     sampled: bool = False
-    """Whether the cells of `only` were sampled from ranges. They are visited in that order: the
-    first cells, however many, cover the ranges evenly."""
+    """Whether the cells of `only` were sampled from ranges. They are visited in the order of
+    `only`: the first cells, however many, cover the ranges evenly."""
     per_guest: int = 1
     """Blocks that one guest makes in virtual time, one after another, in a sampled study."""
     controls: tuple[Stack, ...] = ()
     """Stacks that blocks visit as well, to test the testbed. They are not compared."""
     bridge: Bridge | None = None
-    """The two stacks whose difference is attributed, if the other stacks were built for that;
-    otherwise None."""
+    """The two stacks whose difference is attributed, if the study's other stacks were built for
+    that; otherwise None."""
 
     def cells(self) -> list[CellKey]:
         if self.sampled:
@@ -202,11 +203,11 @@ class Study(StudyOptions, frozen=True, kw_only=True, dict=True):
         return self.stacks + self.controls
 
     def visited_in(self, index: int) -> tuple[Stack, ...]:
-        """The stacks and controls that the block with this index visits."""
+        """Return the stacks and controls that the block with this index visits."""
         return self.stacks if index % self.controls_every else self.visited
 
     def visits_of(self, block: str) -> int:
-        """Number of visits in the block with this id."""
+        """Return the number of visits in the block with this id."""
         return len(self.visited_in(index_of(block)))
 
     @property
@@ -215,7 +216,8 @@ class Study(StudyOptions, frozen=True, kw_only=True, dict=True):
         return len(self.stacks) + len(self.controls) / self.controls_every
 
     def blocks(self) -> Iterator[Block]:
-        """The schedule: round after round over all cells, so that drift affects all cells alike.
+        """Yield the blocks, round after round over all cells, so that drift affects all cells
+        alike.
 
         Each block's order and link seed depend only on the study's seed and the block's id, so a
         resumed or extended study keeps its blocks.
@@ -238,8 +240,8 @@ class Study(StudyOptions, frozen=True, kw_only=True, dict=True):
                 )
 
     def part(self, blocks: Sequence[Block]) -> "Study":
-        """The study with only the pages that these blocks need. A sampled study also keeps only
-        their networks."""
+        """Return the study with only the pages that these blocks need. A sampled study also keeps
+        only their networks."""
         pages, networks = {b.page for b in blocks}, {b.network for b in blocks}
         part = structs.replace(self, pages=tuple(p for p in self.pages if p.name in pages))
         if not self.sampled:
@@ -251,19 +253,20 @@ class Study(StudyOptions, frozen=True, kw_only=True, dict=True):
         )
 
     def restart_of(self, block: Block) -> int:
-        """Number of the restart that makes a block, from 0. Each restart makes equally many
-        consecutive runs."""
+        """Return the number of the restart that makes a block, from 0. Each restart makes equally
+        many consecutive runs."""
         return block.index * self.restarts // self.runs
 
     def looks(self) -> tuple[int, ...]:
-        """The numbers of blocks after which a cell may stop; the last is `runs`."""
+        """Return the numbers of blocks after which a cell may stop; the last is `runs`."""
         early = self.stopping.until(self.runs) if self.stopping else ()
         slow = (self.slow.runs,) if self.slow and self.slow.runs < self.runs else ()
         return tuple(sorted({*early, *slow, self.runs}))
 
     @property
     def predicted(self) -> bool:
-        """Whether the load generator makes its visits, which are predictions of a browser's."""
+        """Whether the load generator makes the study's visits, which are predictions of a
+        browser's."""
         return any(s.loaded_by.follows_graphs for s in self.stacks)
 
     def page(self, name: str) -> Page:

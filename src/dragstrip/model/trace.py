@@ -18,15 +18,16 @@ OPPORTUNITY_BYTES = 1500
 
 
 class Trace(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=True):
-    """A trace, either of opportunities or of steps. A study contains the whole trace, and so does
-    its capsule."""
+    """A recorded rate, either as opportunities or as steps. A study contains the whole trace, and
+    so does its capsule."""
 
     name: str
     opportunities_ms: tuple[int, ...] = ()
-    """Times in ms, ascending, at which up to 1500 bytes may leave at once; loops after the last."""
+    """Times in ms, ascending, at which up to 1500 bytes may leave at once. After the last time the
+    trace loops."""
     steps: tuple[tuple[float, float], ...] = ()
-    """(second, Mbit/s) from 0 s on: the rate holds until the next step. The last step only marks
-    the end of the trace, which then loops."""
+    """Pairs (second, Mbit/s) from 0 s on: the rate holds until the next step. The last step only
+    marks the end of the trace, which then loops."""
 
     def __post_init__(self) -> None:
         if bool(self.opportunities_ms) == bool(self.steps):
@@ -76,7 +77,8 @@ class Trace(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=
         return hashlib.sha256(msgspec.json.encode(fields)).hexdigest()[:12]
 
     def bytes_until(self, at_ms: float) -> float:
-        """Bytes that a line which is never idle carries in the first `at_ms` of the trace."""
+        """Return the bytes that a line which is never idle carries in the first `at_ms` of the
+        trace."""
         laps, into_ms = divmod(at_ms, self.lap_ms)
         if self.opportunities_ms:
             done = laps * len(self.opportunities_ms) + bisect_right(self.opportunities_ms, into_ms)
@@ -84,7 +86,7 @@ class Trace(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=
         return laps * self.lap_bytes + self._into(into_ms)
 
     def least_ms(self, size: float) -> float:
-        """Least time in ms in which the trace carries `size` bytes, from any start."""
+        """Return the least time in ms in which the trace carries `size` bytes, from any start."""
         if self.peak_mbps is not None:
             return size * 8 / self.peak_mbps / 1000
         whole = -(-int(size) // OPPORTUNITY_BYTES)

@@ -1,8 +1,7 @@
-"""Quantities as people type them: ``10.5mbit``, ``37ms``, ``1.7%``, ``10KB``.
+"""Parses quantities as people type them: ``10.5mbit``, ``37ms``, ``1.7%``, ``10KB``.
 
 Inside the program, a variable's name gives its unit (`rate_mbps`, `delay_ms`; `loss` is a
-fraction). All such text is parsed here. Each parser raises `UnitError`, which says what to write
-instead.
+fraction). Each parser raises `UnitError`, which says what to write instead.
 """
 
 import re
@@ -41,7 +40,7 @@ def _scaled(text: str, units: Mapping[str, float], what: str, example: str) -> f
 
 
 def parse_rate_mbps(text: str) -> float | None:
-    """``"10.5mbit"`` -> 10.5; ``"unlimited"`` -> None. A rate of zero is refused."""
+    """Parse a rate in Mbit/s: ``"10.5mbit"`` -> 10.5; ``"unlimited"`` -> None. Zero is refused."""
     if text.strip().lower() == "unlimited":
         return None
     rate = _scaled(text, _RATE_MBPS, "rate", "10.5mbit or unlimited")
@@ -51,12 +50,12 @@ def parse_rate_mbps(text: str) -> float | None:
 
 
 def parse_duration_ms(text: str) -> float:
-    """``"37ms"`` -> 37.0; ``"0.2s"`` -> 200.0."""
+    """Parse a duration in ms: ``"37ms"`` -> 37.0; ``"0.2s"`` -> 200.0."""
     return _scaled(text, _TIME_MS, "duration", "37ms")
 
 
 def parse_share(text: str) -> float:
-    """``"1.7%"`` -> 0.017; ``"0.017"`` -> 0.017. Outside 0..1 is refused."""
+    """Parse a share: ``"1.7%"`` -> 0.017; ``"0.017"`` -> 0.017. Values outside 0..1 are refused."""
     value, unit = _split(text, "share", "1.7% or 0.017")
     if unit not in ("", "%"):
         raise UnitError(f"{text!r} is not a share; write it like 1.7% or 0.017")
@@ -67,17 +66,17 @@ def parse_share(text: str) -> float:
 
 
 def parse_size_bytes(text: str) -> int:
-    """``"10KB"`` -> 10_000; ``"10KiB"`` -> 10_240."""
+    """Parse a size in bytes: ``"10KB"`` -> 10_000; ``"10KiB"`` -> 10_240."""
     return round(_scaled(text, _SIZE_BYTES, "size", "10KB"))
 
 
 def plain(value: float) -> str:
-    """A number without trailing zeros: 74.0 -> ``74``, 10.5 -> ``10.5``."""
+    """Write a number without trailing zeros: 74.0 -> ``74``, 10.5 -> ``10.5``."""
     return f"{value:.6g}"
 
 
 def require_shares(record: Struct, *names: str) -> None:
-    """Raises `ValueError` for a field outside 0..1."""
+    """Raise `ValueError` if one of these fields is outside 0..1."""
     for name in names:
         if not 0 <= getattr(record, name) <= 1:
             raise ValueError(f"{name} must be a share between 0 and 1")

@@ -19,11 +19,11 @@ from dragstrip.model.sockets import ServedSocket, Socket
 from dragstrip.model.stack import ConnectionMode, Protocol, SlowStartExit
 
 Outcome = Literal["loaded", "incomplete", "failed", "timeout"]
-"""What the stack did. All but `loaded` are results (censored at the limit), not mistakes:
-`incomplete` is a load event without objects of the page that the network lost."""
+"""How the load ended. All but `loaded` are results (censored at the limit), not mistakes of the
+testbed. `incomplete` is a load event without objects of the page that the network lost."""
 
 ReasonCode = Literal[
-    "fallback",  # no request used the protocol the stack asks for
+    "fallback",  # no request used the stack's protocol
     "mixed",  # some requests used another protocol
     "replay-miss",  # recorded objects not served, or too many requests the recording lacks
     "link-drift",  # the link did not deliver the network that was asked for
@@ -67,11 +67,11 @@ class Request(Struct, frozen=True, kw_only=True):
     initiator: str = ""
     """URL of the resource that caused the request, if the browser named one."""
     initiator_type: str = ""
-    """How the initiator caused it: CDP's parser, script, preload, preflight, other; empty if
-    unknown."""
+    """How the initiator caused the request: CDP's parser, script, preload, preflight, other; empty
+    if unknown."""
     initiator_bytes: int | None = None
-    """How much of the initiator's body, without content encoding, had reached the page by then;
-    None if the browser does not report it."""
+    """Bytes of the initiator's body, without content encoding, that had reached the page when it
+    caused the request; None if the browser does not report it."""
     connection: int = 0
     """The browser's id of the connection, unique within a visit."""
     reused: bool = False
@@ -80,22 +80,23 @@ class Request(Struct, frozen=True, kw_only=True):
     """The server's port; 0 if unknown."""
     from_cache: bool = False
     hinted: bool = False
-    """Whether an answer with status 103 (Early Hints, RFC 8297) named it before the browser
-    requested it."""
+    """Whether an answer with status 103 (Early Hints, RFC 8297) named the resource before the
+    browser requested it."""
     coding: str = ""
     """Content encoding of the answer as it was received; empty for none, and in older capsules."""
     error: str = ""
     """The browser's network error such as net::ERR_ABORTED; empty if the request ended well."""
     wire_bytes: int = 0
-    """Encoded bytes received, header and body, as the browser counts them. If it gave up an image
-    that it cannot decode, these are the bytes that it had counted until then."""
+    """Encoded bytes received, header and body, as the browser counts them. If the browser gave up
+    an image that it cannot decode, these are the bytes counted until then."""
     body_bytes: int | None = None
-    """Body received, without content encoding; None if the browser does not count it."""
+    """Bytes of the body received, without content encoding; None if the browser does not count
+    them."""
     digest: str = ""
-    """Digest of the body, see `dragstrip.model.page.digest_of`; empty unless the body was read,
-    which happens for a sample."""
+    """Digest of the body, see `dragstrip.model.page.digest_of`; empty unless the body was read.
+    Only a sample of bodies is read."""
     start_ms: float
-    """When the browser decided to fetch it."""
+    """When the browser decided to fetch the resource."""
     dns_start_ms: float | None = None
     dns_end_ms: float | None = None
     connect_start_ms: float | None = None
@@ -117,17 +118,17 @@ class Served(Struct, frozen=True, kw_only=True):
     t_us: int
     """When the request headers were complete."""
     received_us: int | None = None
-    """When the request was complete with its body. Behind another server, it is complete once that
-    server has passed it on. 0 if it never was; None if the server does not say, and in older
-    capsules."""
+    """When the request was complete with its body. If another server stands before the origin, the
+    request is complete once that server has passed it on. 0 if it never was complete; None if the
+    server does not report the time, and in older capsules."""
     received_bytes: int | None = None
-    """Bytes of the request's body, 0 until it is complete; None if the server does not say, and in
-    older capsules."""
+    """Bytes of the request's body, 0 until the body is complete; None if the server does not report
+    them, and in older capsules."""
     ready_us: int | None = None
-    """When the answer was ready to be sent, 0 if it never was; None if the server does not say, and
-    in older capsules."""
+    """When the answer was ready to be sent, 0 if it never was; None if the server does not report
+    the time, and in older capsules."""
     end_us: int
-    """Last byte of the answer handed to the transport; 0 if it never was."""
+    """When the last byte of the answer was handed to the transport; 0 if it never was."""
     host: str
     method: str
     url: str
@@ -142,14 +143,14 @@ class Served(Struct, frozen=True, kw_only=True):
     body_bytes: int
     match: Literal["exact", "query", "preflight", "miss", "misdirected", "own"]
     """How the recording answered: with this URL; with the nearest query string; with a synthetic
-    CORS preflight; not at all (404); or with 421, because the host is served at another address.
-    The last value means that the server answered without asking for the recording."""
+    CORS preflight; not at all (404); with 421, because the host is served at another address. `own`
+    means that the server answered without using the recording."""
     digest: str = ""
     """Digest of the recorded body that was sent, whole or in part (a range), without content
-    encoding; see `dragstrip.model.page.digest_of`. Empty if the server does not say."""
+    encoding; see `dragstrip.model.page.digest_of`. Empty if the server does not report it."""
     hints: tuple[str, ...] = ()
-    """`link` values that an answer with status 103 (RFC 8297) gave before it; none if the server
-    does not say."""
+    """The `link` values of an answer with status 103 (RFC 8297) that came before this answer; none
+    if the server does not report them."""
 
     @property
     def address(self) -> str:
@@ -171,16 +172,16 @@ class Offer(Struct, frozen=True, kw_only=True):
 class Transport(Struct, frozen=True, kw_only=True):
     """The origin's sending side of a connection when it ended: TCP_INFO, or quinn's statistics.
 
-    Windows count full packets. None if the transport does not report it.
+    Windows count full packets. A field is None if the transport does not report it.
     """
 
     congestion: str
     """The congestion control in effect, by the kernel's name."""
     slow_start_exit: SlowStartExit | None = None
-    """CUBIC's rule in this kernel, over TCP; None for other congestion control and in older
-    capsules."""
+    """The rule that ends CUBIC's slow start in this kernel, over TCP; None for other congestion
+    control and in older capsules."""
     initial_window_packets: int
-    """Congestion window before anything was acknowledged."""
+    """Congestion window in packets before any packet was acknowledged."""
     paced: bool
     pacing_mbps: float | None = None
     """Pacing rate in Mbit/s at the end."""
@@ -220,35 +221,36 @@ class Transport(Struct, frozen=True, kw_only=True):
 
 
 class Connection(Struct, frozen=True, kw_only=True):
-    """A connection the origin accepted, or whose handshake failed (`error`)."""
+    """A connection that the origin accepted, or whose handshake failed (`error`)."""
 
     id: int
     protocol: Protocol | None
-    """The protocol that the handshake agreed on; None if it failed before."""
+    """The protocol that the handshake agreed on; None if the handshake failed before that."""
     host: str | None
-    """The name the client asked for (SNI); None if it sent none."""
+    """The name that the client asked for (SNI); None if it sent none."""
     secure: bool = True
-    """False for http://."""
+    """Whether the connection uses TLS; it does not for http://."""
     client_port: int
     address: str | None = None
-    """Address at which the server accepted it; None if the server does not report it."""
+    """Address at which the server accepted the connection; None if the server does not report
+    it."""
     t_us: int
-    """When the server accepted it, before the handshake."""
+    """When the server accepted the connection, before the handshake."""
     handshake_end_us: int | None = None
-    """When its handshake had ended or failed; with early data, when the early data arrived. None if
-    the server does not say, and in older capsules."""
+    """When the connection's handshake had ended or failed; with early data, when the early data
+    arrived. None if the server does not report it, and in older capsules."""
     resumed: bool = False
     certificate_bytes: int | None = None
-    """Length (DER) of the chain that the server sent; None if it sent none, as on a resumed
-    connection, or does not report it."""
+    """Length in bytes (DER) of the certificate chain that the server sent. None if it sent none, as
+    on a resumed connection, or does not report it."""
     error: str = ""
     """Why the handshake failed; empty if it succeeded."""
     transport: Transport | None = None
-    """State of its sending side; None in older capsules."""
+    """State of the server's sending side; None in older capsules."""
 
 
 Opening = Literal["not-asked", "no-cookie", "accepted", "refused"]
-"""The result of TCP Fast Open: accepted means that the SYN's data was acknowledged
+"""The result of TCP Fast Open. `accepted` means that the SYN's data was acknowledged
 (TCPI_OPT_SYN_DATA)."""
 
 
@@ -265,7 +267,7 @@ class FarEnd(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     address: str
     port: int
-    """The port; 0 if the packets have none."""
+    """The port; 0 if the packets have no port."""
     transport: Literal["tcp", "udp", "other"]
     packets: int
     """Packets that left the link. `bytes` counts the same packets, at layer 3."""
@@ -275,10 +277,11 @@ class FarEnd(Struct, frozen=True, kw_only=True, omit_defaults=True):
     first_drop_us: int | None = None
     """When the first dropped packet reached the link."""
     transit_min_ms: float | None = None
-    """Least time a packet spent in the link; None if none left it."""
+    """Least time in ms that a packet spent in the link; None if none left it."""
     early_packets: int | None = None
-    """Packets in which clients' early data began: QUIC's 0-RTT packets, and TLS records sent before
-    anything came from the server. Counted upstream; None in capsules older than the field."""
+    """Packets in which clients' early data began. These are QUIC's 0-RTT packets, and TLS records
+    sent before the server sent anything. Counted upstream; None in capsules older than the
+    field."""
     first_early_us: int | None = None
     """When the first packet with early data reached the link."""
 
@@ -292,7 +295,7 @@ class HostLoss(Struct, frozen=True, kw_only=True):
 
 
 class QueueReport(Struct, frozen=True, kw_only=True):
-    """What one queue of a bottleneck with several did."""
+    """What one queue did, of a bottleneck with several queues."""
 
     queue: str
     """`classic` or `l4s`."""
@@ -302,7 +305,7 @@ class QueueReport(Struct, frozen=True, kw_only=True):
     """Bytes of these packets, as the network's accounting counts them."""
     marked: int
     dropped: int
-    """Packets that it dropped, being full or not."""
+    """Packets that the queue dropped, because it was full or for another reason."""
     wait_p50_ms: float
     wait_p99_ms: float
     wait_max_ms: float
@@ -317,7 +320,7 @@ class Timeline(Struct, frozen=True, kw_only=True):
     """Length of a slot. The link widens slots to keep their number small."""
     slots: tuple[tuple[int, int, int], ...]
     """The slots in which something happened, in order: index, layer 3 bytes that left the link, and
-    packets that its queue dropped. Drops count in the slot of the packet's arrival."""
+    packets that the link's queue dropped. Drops count in the slot of the packet's arrival."""
 
 
 class DirectionReport(Counters, frozen=True, kw_only=True):
@@ -328,19 +331,20 @@ class DirectionReport(Counters, frozen=True, kw_only=True):
     packets_out: int
     bytes_out: int
     queued: int
-    """Packets still inside when the report was made."""
+    """Packets that were still inside the link when the report was made."""
     largest_frame_bytes: int
-    """Longest Ethernet frame seen, header included; above MTU + 14 means super-packets."""
+    """Length in bytes of the longest Ethernet frame, header included. A length above MTU + 14 means
+    super-packets."""
     ring_drops: int
-    """Packets the kernel dropped before the link could read them."""
+    """Packets that the kernel dropped before the link could read them."""
     send_failures: int = 0
     """Packets that the kernel refused to send."""
     send_retries: int = 0
-    """Number of times that the kernel refused a packet which the link then sent again or gave
+    """Number of times that the kernel refused a packet, which the link then sent again or gave
     up."""
     lost_before: int | None = None
-    """Packets that the kernel dropped in silence between an end and the link, by the counters of
-    the link's interfaces; None if unknown, and in older capsules."""
+    """Packets that the kernel dropped in silence between the sending end and the link, according to
+    the counters of the link's interfaces; None if unknown, and in older capsules."""
     lost_behind: int | None = None
     """Packets that the kernel dropped in silence between the link and the other end; None if
     unknown, and in older capsules."""
@@ -351,55 +355,58 @@ class DirectionReport(Counters, frozen=True, kw_only=True):
     passed, ``2-`` were lost, ``3.`` never reached it. Empty without random loss, and for bursts
     that follow time."""
     burst_trials: int | None = None
-    """Packets that met the bad state of loss in bursts; None without any."""
+    """Packets that met the bad state of loss in bursts; None without loss in bursts."""
     burst_lost: int | None = None
     """Packets of `burst_trials` that were lost; None without loss in bursts."""
     burst_ms: float | None = None
-    """How long the bad state held; None without loss in bursts, or if the chain steps with
-    packets."""
+    """Time in ms that the bad state lasted in total; None without loss in bursts, or if the chain
+    steps with packets."""
     burst_watched_ms: float | None = None
-    """Time that the chain ran, from the link's first packet to the last packet that reached the
-    loss stage; None without loss in bursts, or if the chain steps with packets."""
+    """Time in ms that the chain ran, from the link's first packet to the last packet that reached
+    the loss stage; None without loss in bursts, or if the chain steps with packets."""
     host_loss: tuple[HostLoss, ...] = ()
     queues: tuple[QueueReport, ...] = ()
     """What each queue of a bottleneck with several did: DualPI2's classic and L4S."""
     ect1: int | None = None
-    """Packets of `ect` that came as ECT(1), which scalable senders set; None in older capsules."""
+    """Packets of `ect` that arrived as ECT(1), which scalable senders set; None in older
+    capsules."""
     ce: int | None = None
     """Packets of `ect` that were marked before the link; None in older capsules."""
     ect: int | None = None
     """Packets sent on whose sender understands ECN (RFC 3168 section 5); None in capsules older
     than the field."""
     queue_p50_ms: float | None = None
-    """Time that packets waited for the bottleneck; None if none passed one."""
+    """Median time in ms that packets waited for the bottleneck; None if no packet passed a
+    bottleneck."""
     queue_p99_ms: float | None = None
     queue_max_ms: float
     busy_ms: float
-    """Time in ms that the bottleneck was sending back to back, by actual departures."""
+    """Time in ms in which the bottleneck was sending back to back, measured by when packets really
+    left."""
     busy_bytes: int
     """Bytes, as the network's accounting counts them, that left during `busy_ms`."""
     line_ms: float | None = None
-    """Time in ms that the bottleneck took to carry `line_bytes`, summed over packets, by the link's
-    own schedule; None in capsules older than the field."""
+    """Time in ms that the bottleneck took to carry `line_bytes`, summed over packets, according to
+    the link's own schedule; None in capsules older than the field."""
     line_bytes: int = 0
-    """Everything that the bottleneck carried, counted like `busy_bytes`."""
+    """Bytes that the bottleneck carried in total, counted like `busy_bytes`."""
     transit_min_ms: float | None
-    """Least time any packet actually spent in the link; None if none passed."""
+    """Least time in ms that any packet actually spent in the link; None if no packet passed."""
     flight_min_ms: float | None = None
-    """Least time a packet spent in the link without its wait for the bottleneck and its
-    transmission, by the link's own schedule. So it shows the delay even if the bottleneck is never
-    idle. None in capsules older than the field."""
+    """Least time in ms that a packet spent in the link without its wait for the bottleneck and its
+    transmission, according to the link's own schedule. So this time shows the delay even if the
+    bottleneck is never idle. None in capsules older than the field."""
     lateness_p50_us: float | None
     lateness_p99_us: float | None
     lateness_max_us: float | None
     far_ends: tuple[FarEnd, ...] | None = None
     """Traffic by address and port at the origin's end; None in capsules older than the field."""
     timeline: Timeline | None = None
-    """Traffic over time; None if nothing came, and in older capsules."""
+    """Traffic over time; None if no packet came, and in older capsules."""
 
     @property
     def realised_mbps(self) -> float | None:
-        """Rate while the bottleneck was busy; None if it was hardly ever busy."""
+        """Rate in Mbit/s while the bottleneck was busy; None if it was hardly ever busy."""
         return self.busy_bytes * 8 / self.busy_ms / 1000 if self.busy_ms > 0 else None
 
     @property
@@ -427,11 +434,11 @@ class LinkReport(Struct, frozen=True, kw_only=True):
     down: DirectionReport
     up: DirectionReport
     record_missed: int = 0
-    """Packets missing from the link's record because it was full."""
+    """Packets missing from the link's record because the record was full."""
 
     @property
     def dropped_mtu(self) -> int:
-        """Packets of both directions that were too long."""
+        """Packets of both directions that were longer than the MTU."""
         return self.down.dropped_mtu + self.up.dropped_mtu
 
     def direction(self, side: Side) -> DirectionReport:
@@ -450,45 +457,45 @@ class HostReport(Struct, frozen=True, kw_only=True):
     itself, other testbeds, and anything else on the machine; None if the browser's CPU time is
     unknown."""
     browser_cpu_s: float | None = None
-    """CPU time of all the browser's processes; None if unknown."""
+    """CPU seconds of all the browser's processes; None if unknown."""
     origin_cpu_s: float | None = None
     link_cpu_s: float | None = None
-    """CPU time of the link; None if unknown, and in older evidence."""
+    """CPU seconds of the link; None if unknown, and in older evidence."""
     dragstrip_cpu_s: float | None = None
-    """CPU time of the process that drives the visit; None if unknown, and in older evidence."""
+    """CPU seconds of the process that drives the visit; None if unknown, and in older evidence."""
     interrupts_share: float | None = None
     """Share of all cores' time that interrupts took, mostly for packets; None if unknown, and in
     older evidence."""
     outside_cpu_s: float | None = None
-    """CPU time of everything outside this testbed: other testbeds, other programs, and what the
+    """CPU seconds of everything outside this testbed: other testbeds, other programs, and what the
     hypervisor took. Kernels count CPU time in steps of 10 ms. None if unknown, and in older
     evidence."""
     browser_wait_ms: float | None = None
-    """The longest time that a browser thread waited for a CPU, ready to run; None if the kernel did
-    not report it."""
+    """Longest time in ms that a browser thread waited for a CPU, ready to run; None if the kernel
+    did not report it."""
     server_wait_ms: float | None = None
-    """The longest time that a server thread waited for a CPU, ready to run; None if the kernel did
-    not report it."""
+    """Longest time in ms that a server thread waited for a CPU, ready to run; None if the kernel
+    did not report it."""
     clock_jump_ms: float | None = None
     """Time by which CLOCK_REALTIME advanced more than CLOCK_MONOTONIC_RAW, in ms."""
     precedence: bool | None = None
-    """Whether browser and server got a CPU before ordinary processes did, because the machine was
-    busy (`dragstrip.testbed.precedence`); None in older evidence."""
+    """Whether browser and server got a CPU before ordinary processes, because the machine was busy
+    (`dragstrip.testbed.precedence`); None in older evidence."""
     cpu_mhz: float | None = None
-    """Frequency of the fastest CPU right after the visit; None if the machine does not report
-    it."""
+    """Frequency in MHz of the fastest CPU right after the visit; None if the machine does not
+    report it."""
     cpu_limit_mhz: float | None = None
-    """Least frequency that any CPU was limited to, before or after the visit: a hot machine lowers
-    it. None if the machine does not report it."""
+    """Lowest frequency limit in MHz of any CPU, before or after the visit: a hot machine lowers it.
+    None if the machine does not report it."""
     throttled: int | None = None
     """How often a CPU was throttled for heat during the visit; None if the machine does not report
     it."""
     backlog_dropped: int | None = None
     """Packets of the whole machine that its kernel dropped because a CPU's backlog was full. The
-    count covers all programs, so no visit is judged by it, but by `DirectionReport.lost_before`.
-    None in older evidence."""
+    count covers all programs, so the verdict uses `DirectionReport.lost_before` instead. None in
+    older evidence."""
     backlog_squeezed: int | None = None
-    """How often the kernel stopped working through a backlog because its time was up; None in older
+    """How often the kernel stopped working on a backlog because its time was up; None in older
     evidence."""
 
 
@@ -500,7 +507,7 @@ class Overhead(Struct, frozen=True, kw_only=True):
     before_navigation_ms: float
     """Time from sending the navigation to the browser's timeOrigin."""
     settle_ms: float
-    """Time for which the visit goes on after loadEventEnd (`Client.quiet_ms`)."""
+    """Time for which the visit continues after loadEventEnd (`Client.quiet_ms`)."""
     collect_ms: float
     """Time to read timings and logs and to close context and connections."""
     content_ms: float | None = None
@@ -517,20 +524,21 @@ class Visual(Struct, frozen=True, kw_only=True):
     frames: int
     """Frames that the browser delivered, including the one before the navigation."""
     fvc_ms: float | None = None
-    """First visual change; None if nothing ever changed."""
+    """Time in ms of the first visual change; None if the picture never changed."""
     lvc_ms: float | None = None
-    """Last visual change; None if nothing ever changed."""
+    """Time in ms of the last visual change; None if the picture never changed."""
     speed_index_ms: float | None = None
     progress: tuple[tuple[float, float], ...] = ()
-    """(ms, visual completeness 0..1) of every change, in order of time."""
+    """Pairs (ms, visual completeness 0..1) for every change, in order of time."""
     final: bytes = b""
     """The last frame as a PNG thumbnail, to be compared between visits."""
     blind_ms: float | None = None
-    """The longest time in which frames may have been lost because we took them too slowly; None if
-    not measured."""
+    """The longest time in ms in which frames may have been lost because we took them too slowly;
+    None if not measured."""
 
     def complete_ms(self, share: float) -> float | None:
-        """When the picture first reached this share of its final state."""
+        """Return the time in ms at which the picture first reached this share of its final state;
+        None if it never did."""
         return next((ms for ms, complete in self.progress if complete >= share), None)
 
     @property
@@ -548,7 +556,7 @@ class Visit(Struct, frozen=True, kw_only=True):
     block: str
     """Id of the block, see `dragstrip.model.study.Block`."""
     attempt: int
-    """Number of times that the block had been rerun; 0 the first time."""
+    """Number of times that the block had been rerun before; 0 the first time."""
     position: int
     """Place within the shuffled block, from 0."""
     page: str
@@ -559,40 +567,41 @@ class Visit(Struct, frozen=True, kw_only=True):
     connection: ConnectionMode = "first"
     """The browser's state: cold, or after a first load of the page."""
     clock: ClockKind = "real"
-    """The clock of its times, see `dragstrip.model.clock.Clock`."""
+    """The clock of the visit's times, see `dragstrip.model.clock.Clock`."""
     machine: str = ""
-    """Id of the machine that made it, see `dragstrip.results.machine.Machine`; empty if every
-    machine gives the same results, and in older capsules."""
+    """Id of the machine that made the visit, see `dragstrip.results.machine.Machine`; empty if
+    every machine gives the same results, and in older capsules."""
     testbed: str = ""
-    """Id of the start of testbed, servers and browsers that made it: a digest of the machine's boot
-    id, a dot, and the time of the start in ms. Empty if every start gives the same results, and in
-    older capsules."""
+    """Id of the start of testbed, servers and browsers that made the visit: a digest of the
+    machine's boot id, a dot, and the time of the start in ms. Empty if every start gives the same
+    results, and in older capsules."""
     beside: int = 0
-    """Most blocks that ran in parallel in other testbeds of this host during the visit; 0 if they
-    make no difference."""
+    """Most blocks that ran in parallel in other testbeds of this host during the visit; 0 if
+    parallel blocks make no difference."""
     started_us: int
     outcome: Outcome
     error: str = ""
     """Why the load failed, in the browser's words."""
     done: str = AT_LOAD
-    """When the page counts as loaded, see `dragstrip.model.done`."""
+    """Condition for the page to count as loaded, see `dragstrip.model.done`."""
     plt_ms: float | None = None
     """Page load time: from the navigation's start until the page counts as loaded, by default until
     loadEventEnd."""
     dcl_ms: float | None = None
-    """domContentLoadedEventEnd."""
+    """Time of domContentLoadedEventEnd, in ms."""
     ttfb_ms: float | None = None
-    """responseStart of the document, redirects included."""
+    """Time of the document's responseStart in ms, redirects included."""
     connect_to_response_ms: float | None = None
-    """responseStart minus connectStart of the document: handshakes plus one request."""
+    """Time in ms from the document's connectStart to its responseStart: handshakes plus one
+    request."""
     fcp_ms: float | None = None
     lcp_ms: float | None = None
-    """The last largest-contentful-paint entry up to the end of the visit."""
+    """Time in ms of the last largest-contentful-paint entry up to the end of the visit."""
     visual: Visual | None = None
     """Visual progress; None unless the client records frames."""
     documents: tuple[str, ...] = ()
     """URLs of the documents that the tab showed, in order. There are several if the page navigated
-    away by itself: then the load covers all of them, times count from the start of the first, and
+    away by itself. Then the load covers all of them, and times count from the start of the first;
     first byte, paints and load event are those of the last. Empty in older capsules, and for the
     load generator."""
     requests: tuple[Request, ...] = ()
@@ -604,11 +613,11 @@ class Visit(Struct, frozen=True, kw_only=True):
     background: tuple[BackgroundReport, ...] = ()
     """Traffic of the network's background loads."""
     known_misses: tuple[str, ...] = ()
-    """Addresses (URL without query) that the page requested in its rehearsal but the recording
-    lacks. The rehearsal is a load without emulation before the first visit."""
+    """Addresses (URLs without query) that the page requested in its rehearsal but that the
+    recording lacks. The rehearsal is a load without emulation before the first visit."""
     rehearsed: tuple[int, ...] | None = None
-    """Indices in the page's `resources` of what every rehearsal fetched before the load event; None
-    if there was no rehearsal."""
+    """Indices in the page's `resources` of the objects that every rehearsal fetched before the load
+    event; None if there was no rehearsal."""
     primed: tuple[str, ...] | None = None
     """Hosts that answered in the load before a repeat visit; None if not recorded."""
     primed_quic: tuple[str, ...] | None = None
@@ -619,21 +628,21 @@ class Visit(Struct, frozen=True, kw_only=True):
     authority: str = ""
     """Issuer of the certificates of the testbed's servers; empty for live pages."""
     issuers: Mapping[str, str] = {}
-    """Each issuer of a certificate that the browser accepted, with the first URL it vouched for;
-    empty if the browser does not report it."""
+    """Each issuer of a certificate that the browser accepted, with the first URL that it vouched
+    for; empty if the browser does not report it."""
     cpu_slowdown: float | None = None
-    """How many times longer a fixed script took in the page after its load than it does without the
-    client's slow-down; None if the client is not slowed down, or nothing measured it."""
+    """How many times longer a fixed script took in the page after its load than without the
+    client's slow-down; None if the client is not slowed down, or if this was not measured."""
     browser: str = ""
-    """Name, version and start mode of the browser that loaded the page, as it reports them; empty
-    in capsules older than this field."""
+    """Name, version and start mode of the browser that loaded the page, as the browser reports
+    them; empty in capsules older than this field."""
     fast_open: tuple[FastOpen, ...] = ()
-    """The result of TCP Fast Open on each connection; empty if the client has none."""
+    """The result of TCP Fast Open on each connection; empty if the client does not use it."""
     graph: str = ""
     """Digest and source of the page's graph that the load generator followed; empty for a browser,
     which parses the page itself."""
     proxies: tuple[str, ...] = ()
-    """Variables of the browser's environment that name a proxy."""
+    """Variables in the browser's environment that name a proxy."""
     connections: tuple[Connection, ...] = ()
     congestion: tuple[str, ...] = ()
     """Congestion control of the TCP connections that were open at the end, as the kernel reports
@@ -642,11 +651,11 @@ class Visit(Struct, frozen=True, kw_only=True):
     host: HostReport | None = None
     overhead: Overhead | None = None
     unchecked: tuple[str, ...] = ()
-    """What the verdict could not check, in words; a live page's servers report nothing."""
+    """Checks that the verdict could not make, in words; a live page's servers report nothing."""
     unmeasured: tuple[str, ...] = ()
-    """What the browser cannot measure, in words; those fields are empty."""
+    """Quantities that the browser cannot measure, in words; their fields are empty."""
     reasons: tuple[Reason, ...] = field(default=())
-    """Why the visit is not valid, code and evidence; empty if it is."""
+    """Why the visit is not valid, as codes and evidence; empty if it is valid."""
 
     @property
     def id(self) -> str:
@@ -667,7 +676,7 @@ class Visit(Struct, frozen=True, kw_only=True):
 
     @property
     def cell(self) -> tuple[str, str, ConnectionMode]:
-        """The visit's cell, as `dragstrip.model.study.Block.cell`."""
+        """The visit's cell, in the form of `dragstrip.model.study.Block.cell`."""
         return self.page, self.network, self.connection
 
     @property
@@ -687,9 +696,9 @@ class Visit(Struct, frozen=True, kw_only=True):
 
     @property
     def beside_ids(self) -> frozenset[int]:
-        """Connections that only WebSockets needed. Either they carried one, or they lead to its
-        host over a protocol that no request used: Firefox first opens an HTTP/2 connection to ask
-        whether the host supports WebSockets there."""
+        """Connections that only WebSockets needed. Either they carried a WebSocket, or they lead to
+        its host over a protocol that no request used: Firefox first opens an HTTP/2 connection to
+        ask whether the host supports WebSockets there."""
         sockets = {s.connection for s in self.served_sockets}
         hosts = {s.host for s in self.served_sockets}
         spoken = {s.protocol for s in self.served}
@@ -703,7 +712,7 @@ ends."""
 
 
 def file_name(block: str, stack: str, attempt: int) -> str:
-    """The stem of a visit's file names, see `Visit.file_name`."""
+    """Return the stem of a visit's file names, see `Visit.file_name`."""
     return _id(block, stack, attempt).replace("/", "_").replace("|", "-")
 
 

@@ -1,7 +1,8 @@
 """Traffic of a visit, dissected from its packets (`dragstrip.results.dissect`).
 
-All `*_ms` count from the navigation's start. Bytes are layer 3. Times are those at the origin: a
-packet down counts when it reached the link, a packet up when it left the link.
+All `*_ms` count from the navigation's start. Bytes are layer 3. Times are those at the origin's end
+of the link: a downstream packet counts when it reached the link, an upstream packet when it left
+the link.
 """
 
 from msgspec import Struct
@@ -24,18 +25,19 @@ class FirstFlight(Struct, frozen=True, kw_only=True):
     gaps_ms: tuple[float, ...]
     """Times between consecutive packets."""
     paced: bool
-    """Whether the flight, without its longest gap, took more than a tenth of the round trip."""
+    """Whether the flight is paced: without its longest gap, it took more than a tenth of the round
+    trip."""
 
 
 class Flow(Struct, frozen=True, kw_only=True):
     """One connection: packets with the same addresses and ports."""
 
     id: str
-    """`tcp-N` or `udp-N`, with the number tshark gives it (`tcp.stream`, `udp.stream`)."""
+    """The flow's number in tshark, as `tcp-N` or `udp-N` (`tcp.stream`, `udp.stream`)."""
     protocol: Protocol | None
     """Protocol of the flow; None if it is not HTTP/1.1, HTTP/2 or HTTP/3."""
     host: str | None
-    """The name the client asked for (SNI)."""
+    """The name that the client asked for (SNI); None if it sent none."""
     client: str
     server: str
     """Address and port of the server."""
@@ -51,7 +53,7 @@ class Flow(Struct, frozen=True, kw_only=True):
     """Segments that repeat what was sent before; None over QUIC, which never repeats a packet."""
     requests: int
     first_request_ms: float | None
-    """When the first request reached the link."""
+    """When the first request reached the link; None if there was none."""
     packets_before_request: int | None
     """Packets of both directions before the first request: the handshake."""
     first_flight: FirstFlight | None

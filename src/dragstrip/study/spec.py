@@ -40,8 +40,8 @@ class SpecOptions(StudyOptions, frozen=True, kw_only=True):
     replaces. Each is declared only here: docs/howto/add-an-option.md."""
 
     controls: bool = True
-    """Blocks also visit the first stack twice more: under another name (A/A control), and with
-    answers one round trip late (positive control)."""
+    """Blocks visit the first stack twice more: under another name (A/A control), and with answers
+    one round trip late (positive control)."""
     sample: Sample | None = None
     """Cells drawn from ranges, instead of `pages` and `networks`."""
     done: str = ""
