@@ -106,7 +106,7 @@ class GuestRun:
             raise TestbedError(
                 f"virtual time stood still in {self._about} while {self._still_s:.0f} s were "
                 "computed: something in the page, the browser or the server computes forever, and "
-                "computing takes no virtual time; race this page in real time"
+                "only system calls and new memory take virtual time; race this page in real time"
             )
         if lasted_s > self._still_s * _IDLE_TIMES:
             raise GuestEnded(f"{self._about}: the guest did nothing for {lasted_s:.0f} s")

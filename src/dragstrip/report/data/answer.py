@@ -11,6 +11,7 @@ from dragstrip.model.effects import MtuBehaviour
 from dragstrip.model.inequality import inequalities, of_uploads, sentences
 from dragstrip.report.data.cells import ReportCell
 from dragstrip.report.data.leaders import ENOUGH_BLOCKS, each, few_but_exact, lead
+from dragstrip.report.words.modes import said_modes
 from dragstrip.report.words.numbers import counted, interval, listed, percent
 from dragstrip.results.compare.stacks import compare_stacks
 from dragstrip.results.compare.summary import Comparison
@@ -256,6 +257,8 @@ def _believe(cell: ReportCell, limit_s: float) -> str:
     if said := _sockets(cell):
         sentences.append(said)
     if said := _at_once(cell):
+        sentences.append(said)
+    if said := said_modes(cell):
         sentences.append(said)
     sentences += [
         f"Over {counted(one.units, one.level)}, {c.b} / {c.a} is "
