@@ -189,11 +189,14 @@ def _untold_of_programs(log: AccessLog | None) -> Mapping[str, str]:
 @cache
 def known() -> Mapping[str, Server]:
     """Servers by name, from the files of this folder. A file inherits missing keys from its
-    `base`."""
-    files = (f for f in resources.files(__package__).iterdir() if f.name.endswith(".toml"))
+    `base`. A server that is a library has its program's sources in a folder of its name."""
+    folder = resources.files(__package__)
+    files = (f for f in folder.iterdir() if f.name.endswith(".toml"))
     tables = {f.name.removesuffix(".toml"): msgspec.toml.decode(f.read_bytes()) for f in files}
     found = {}
     for name, table in sorted(tables.items()):
         base = tables[table.pop("base")] if "base" in table else {}
+        if (sources := folder / name).is_dir():
+            table["pinned"]["files"] = {f.name: f.read_text() for f in sources.iterdir()}
         found[name] = msgspec.convert({**base, **table, "name": name}, Server)
     return found

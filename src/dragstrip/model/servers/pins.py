@@ -28,7 +28,7 @@ class Pins(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_d
     """Members of the archive with their paths in the server's folder. A member that ends with ``/``
     is a whole folder."""
     files: Mapping[str, str] = {}
-    """Sources of our program, by name. Its lock file (``go.sum`` or ``Cargo.lock``) has the digests
+    """Sources of our program, by name. A known server has them in a folder of its name. Its lock file (``go.sum`` or ``Cargo.lock``) has the digests
     of all its dependencies."""
 
     def __post_init__(self) -> None:
