@@ -1,10 +1,11 @@
 """The A/A control of a machine: short visits of one stack under two names, before its first block.
 
-Both names are the same stack, so the machine causes any difference that chance does not explain:
-something on it delays the answers of one name. Each round is judged by itself. A machine passes
-with the first round that shows no difference. It is refused with the second round that shows one in
-the same direction. By chance this happens to about one machine in 20,000: a 99 % interval misses 1
-in one round of a hundred, and again in the same direction in one of two hundred.
+Both names stand for the same stack, so the machine causes any difference that chance does not
+explain: something on the machine delays the answers of one name. Each round is judged by itself. A
+machine passes with the first round that shows no difference. A machine is refused with the second
+round that shows a difference in the same direction. By chance a refusal happens to about one
+machine in 20,000: a 99 % interval misses 1 in one round of a hundred, and again in the same
+direction in one of two hundred.
 """
 
 from collections import Counter
@@ -42,12 +43,12 @@ class Round(Struct, frozen=True, kw_only=True):
 
     @property
     def ratio(self) -> float:
-        """The median of b / a."""
+        """The median of b / a over blocks."""
         return self._compared.value
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Interval of b / a at 99 %; None with too few valid blocks."""
+        """The 99 % interval of b / a; None with too few valid blocks."""
         return self._compared.interval(_LEVEL) if self.a_ms else None
 
     @property
@@ -90,13 +91,13 @@ class AAControl(Struct, frozen=True, kw_only=True):
         return ""
 
     def after(self, earlier: "AAControl | None") -> "AAControl":
-        """The control with the rounds of `earlier` before its own."""
+        """Return the control with the rounds of `earlier` before its own rounds."""
         before = earlier.rounds if earlier else ()
         return structs.replace(self, rounds=(*before, *self.rounds))
 
     def words(self) -> str:
-        """The result in words: ``h2 under two names: 0.997 (0.981 to 1.012), 8 blocks, 16 visits in
-        14 s``."""
+        """Say the result in words: ``h2 under two names: 0.997 (0.981 to 1.012), 8 blocks, 16
+        visits in 14 s``."""
         last = self.rounds[-1]
         visits = sum(one.visits for one in self.rounds)
         took = sum(one.took_s for one in self.rounds)

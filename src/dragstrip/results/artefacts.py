@@ -34,13 +34,13 @@ class Artefact(Struct, frozen=True):
 
 
 def frames_file(capsule: Path, visit: Visit) -> Path:
-    """File with the visit's frames, see `dragstrip.visit.frames.write_frames`. It does not exist if
-    no frames were recorded."""
+    """Return the path for the visit's frames, see `dragstrip.visit.frames.write_frames`. No file is
+    there if no frames were recorded."""
     return capsule / "frames" / f"{visit.file_name}.zip"
 
 
 def artefacts(capsule: Path, visit: Visit) -> Iterator[Artefact]:
-    """Artefacts of the visit that exist, in the order of `KINDS`."""
+    """Yield the visit's artefacts that exist, in the order of `KINDS`."""
     for kind in KINDS:
         path = capsule / kind.folder / f"{visit.file_name}{kind.suffix}"
         if path.exists():

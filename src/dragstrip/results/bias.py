@@ -1,7 +1,7 @@
-"""Do some stacks have more invalid visits than others?
+"""Tests whether some stacks have more invalid visits than others.
 
-Invalid visits are repeated. If a reason affects one stack more often, it selects which visits of
-that stack count, and biases the comparison.
+Invalid visits are repeated. If one kind of fault affects a stack more often, it selects which
+visits of that stack count, and so biases the comparison.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,8 +43,8 @@ class Bias(Struct, frozen=True, kw_only=True):
     """The cell as ``page|network``, with the connection mode for repeat visits; or `EVERYWHERE`."""
     rates: tuple[Rate, ...]
     p: float
-    """Probability that the rates differ only by chance (Fisher's exact test). It is adjusted for
-    the number of cells, but not in the row of all cells together."""
+    """Probability that the rates differ only by chance (Fisher's exact test). On a cell it is
+    adjusted for the number of cells; for all cells together it is not."""
 
     @property
     def shown(self) -> bool:
@@ -57,8 +57,8 @@ InvalidCounts = dict[str, tuple[int, int]]
 
 
 def bias(visits: Iterable[JudgedVisit], stacks: Sequence[str]) -> list[Bias]:
-    """One row per cell with an invalid visit, in the order the cells began. If there are several
-    cells, a row for all of them comes first.
+    """Return one row per cell with an invalid visit, in the order the cells began. If there are
+    several cells, a row for all of them comes first.
 
     Holm's correction covers the cells with an invalid visit, because the others cannot be biased.
     The row of all cells is a separate test: if it were corrected together with fifty cells, a
@@ -73,8 +73,8 @@ def bias(visits: Iterable[JudgedVisit], stacks: Sequence[str]) -> list[Bias]:
 
 
 def bias_of_table(table: pl.LazyFrame, stacks: Sequence[str] | None = None) -> list[Bias]:
-    """The rows of `bias` for `table`, which is visits.parquet. `stacks` None means all stacks in
-    the table."""
+    """Return the rows of `bias` for `table`, which is visits.parquet. `stacks` None means all
+    stacks in the table."""
     cell = pl.col("block").str.replace(r"\|[^|]*$", "").alias("cell")
     counted = table.group_by(cell, "stack").agg(
         pl.col("row").min(), (~pl.col("valid")).sum().alias("invalid"), pl.len().alias("made")

@@ -24,7 +24,7 @@ class Observation(Struct, frozen=True):
 
 
 class Trial(Struct, frozen=True, kw_only=True):
-    """The last attempt at a block, with one visit of each compared stack that was visited."""
+    """The last attempt at a block: its visits of the stacks that are compared."""
 
     block: str
     page: str
@@ -38,7 +38,7 @@ class Trial(Struct, frozen=True, kw_only=True):
 
 
 def trials(visits: Iterable[Visit], stacks: Sequence[str]) -> list[Trial]:
-    """The last attempt of every block, in the order the blocks began."""
+    """Return the last attempt of every block, in the order the blocks began."""
     blocks: dict[str, list[Visit]] = {}
     for visit in visits:
         blocks.setdefault(visit.block, []).append(visit)
@@ -61,7 +61,7 @@ def _last_attempt(made: list[Visit], stacks: Sequence[str]) -> Trial:
 
 
 def cells(found: Iterable[Trial]) -> dict[CellKey, list[Trial]]:
-    """The trials of each (page, network, connection mode) that has any."""
+    """Group the trials by (page, network, connection mode)."""
     by_cell: dict[CellKey, list[Trial]] = {}
     for trial in found:
         by_cell.setdefault((trial.page, trial.network, trial.connection), []).append(trial)
@@ -69,11 +69,12 @@ def cells(found: Iterable[Trial]) -> dict[CellKey, list[Trial]]:
 
 
 def observe(visit: Visit, metric: BlockMetric, limit_ms: float) -> Observation | None:
-    """The metric of a valid visit; None if the browser reported none although the page loaded.
+    """Return the metric of a valid visit; None if the browser reported none although the page
+    loaded.
 
     If a load is incomplete, failed or timed out, its page load time is censored at the client's
-    limit, whatever the browser reports. So are other metrics that need the whole page, and events
-    that it did not reach.
+    limit, whatever the browser reports. Censored too are other metrics that need the whole page,
+    and events that the load did not reach.
     """
     value = getattr(visit, metric)
     if value is not None and (visit.outcome == "loaded" or metric in EARLY):

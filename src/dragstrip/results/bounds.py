@@ -1,10 +1,10 @@
-"""Bounds of a ratio for all possible results of the visits that do not count.
+"""Computes bounds of a ratio for all possible results of the visits that do not count.
 
 Invalid visits are repeated, so the visits that count are a selection. If invalid visits affect
-stacks unequally, or most visits of a stack, the ratio of the others says little. The bounds replace
-each attempt without a valid visit of either stack by the worst rank, first for one stack and then
-for the other. The truth lies between the bounds as long as fewer than half of the attempts are
-missing.
+stacks unequally, or most visits of a stack, the ratio of the valid visits says little. The bounds
+replace each attempt without a valid visit of either stack by the worst rank, first for one stack
+and then for the other. The truth lies between the bounds as long as fewer than half of the attempts
+are missing.
 
 Source: Lachin, Controlled Clinical Trials 20 (1999), 408-422 (worst ranks); Horowitz and Manski,
 "Nonparametric analysis of randomized experiments with missing covariate and outcome data", JASA 95
@@ -21,7 +21,7 @@ from dragstrip.results.observed import Observed
 from dragstrip.stats.block_ratio import BlockRatio, log_ratios
 
 MOSTLY = 1 / 2
-"""If at least this share of a stack's visits is invalid, its ratios get bounds."""
+"""Share of a stack's visits: if at least this share is invalid, the stack's ratios get bounds."""
 
 
 class Bound(Struct, frozen=True):
@@ -29,23 +29,23 @@ class Bound(Struct, frozen=True):
 
     low: float
     high: float
-    """Upper bound; `low` is the lower one. They are infinity and zero if the data exclude
-    nothing."""
+    """Upper bound; `low` is the lower bound. They are infinity and zero if the data exclude no
+    ratio."""
     missing: int
     """Number of attempts at blocks that lack a valid visit of either stack."""
     attempts: int
 
 
 class FilledRatio(Struct, frozen=True):
-    """The ratio b / a over all attempts. Missing ones are replaced by the worst rank of either
-    side, whichever is less favourable."""
+    """The ratio b / a over all attempts. An attempt with a missing visit gets the worst rank for
+    either side, whichever is less favourable."""
 
     least: BlockRatio
     most: BlockRatio
     missing: int
 
     def p_above(self, ratio: float) -> float:
-        """The p value of `BlockRatio.p_above` in the least favourable case for the missing
+        """Return the p value of `BlockRatio.p_above` in the least favourable case for the missing
         visits."""
         return self.least.p_above(ratio)
 
@@ -59,15 +59,16 @@ class FilledRatio(Struct, frozen=True):
 
 
 def filled(logs: Sequence[float], missing: int) -> FilledRatio:
-    """The filled ratio. `logs` are ln(b / a) of the known attempts."""
+    """Compute the filled ratio. `logs` are ln(b / a) of the known attempts, `missing` is the number
+    of the others."""
     known = sorted(logs)
     least = BlockRatio((*[-math.inf] * missing, *known))
     return FilledRatio(least, BlockRatio((*known, *[math.inf] * missing)), missing)
 
 
 def bound(cell: Observed, a: str, b: str, metric: str) -> Bound | None:
-    """The bound of b / a; None if it is not needed, because few visits are invalid and all stacks
-    are affected alike."""
+    """Return the bounds of b / a; None if they are not needed, because few visits are invalid and
+    all stacks are affected alike."""
     if not in_doubt(cell, a, b):
         return None
     logs = list(_logs(cell, a, b, metric))
@@ -76,7 +77,8 @@ def bound(cell: Observed, a: str, b: str, metric: str) -> Bound | None:
 
 
 def in_doubt(cell: Observed, *stacks: str) -> bool:
-    """Whether invalid visits affect stacks unequally, or many visits of one of these `stacks`."""
+    """Return whether invalid visits affect stacks unequally, or affect many visits of one of these
+    `stacks`."""
     return cell.biased or any(_invalid_share(cell, stack) >= MOSTLY for stack in stacks)
 
 
@@ -90,8 +92,8 @@ def _invalid_share(cell: Observed, stack: str) -> float:
 
 
 def _logs(cell: Observed, a: str, b: str, metric: str) -> Iterator[float | None]:
-    """Yields ln(b / a) of each block's first attempt in which both visits are valid, and None for
-    each attempt before it."""
+    """Yield ln(b / a) of each block's first attempt in which both visits are valid, and None for
+    each attempt before that one."""
     rows = cell.visits.filter(pl.col("stack").is_in([a, b])).sort("block", "attempt")
     for _, block in rows.group_by("block", maintain_order=True):
         for _, made in block.group_by("attempt", maintain_order=True):

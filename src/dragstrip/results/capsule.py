@@ -79,7 +79,7 @@ class Capsule:
         self._journal.append(visit, sync=sync)
 
     def visits(self) -> Iterator[Visit]:
-        """Every visit so far, of all attempts, in the order they were made, with all reasons
+        """Yield every visit so far, of all attempts, in the order they were made, with all reasons
         against it by today's rules.
 
         The journal is read twice, so that only one visit is in memory at a time.
@@ -87,18 +87,18 @@ class Capsule:
         return with_reasons(self._alone(), in_study(self.manifest.study, self._alone()))
 
     def made(self) -> Iterator[Visit]:
-        """Every visit so far, for a schedule. It lacks reasons that follow only from all visits of
-        a network together, because a rerun of a block would not remove them."""
+        """Yield every visit so far, for a schedule. Reasons that follow only from all visits of a
+        network together are left out, because a rerun of a block would not remove them."""
         return with_reasons(self._alone(), in_blocks(self.manifest.study, self._alone()))
 
     def as_made(self) -> Iterator[Visit]:
-        """The journal's visits with the reasons from their own evidence, by the rules under which
-        they were made."""
+        """Yield the journal's visits with the reasons from their own evidence, by the rules under
+        which they were made."""
         journal = self.path / JOURNAL
         return read(journal) if journal.exists() else iter(())
 
     def _alone(self) -> Iterator[Visit]:
-        """The visits with the reasons from their own evidence, by today's rules."""
+        """Yield the visits with the reasons from their own evidence, by today's rules."""
         if self.manifest.rules == {rules.VERSION}:
             yield from self.as_made()
             return

@@ -22,10 +22,9 @@ from dragstrip.results.packets import (
 )
 
 PACED_SHARE = 0.1
-"""A first flight that takes more than this share of a round trip, without its longest gap, was
-paced. A burst takes some tenths of a millisecond, but may follow the session tickets after a gap.
-The kernel paces at two windows per round trip, which takes half a round trip minus the first ten
-packets."""
+"""Share of a round trip: a first flight that takes longer, without its longest gap, was paced. A
+burst takes some tenths of a millisecond, but may follow the session tickets after a gap. The kernel
+paces at two windows per round trip, which takes half a round trip minus the first ten packets."""
 
 
 def captured(capsule: Path, visit: Visit) -> bool:
@@ -33,10 +32,10 @@ def captured(capsule: Path, visit: Visit) -> bool:
 
 
 def dissection(capsule: Path, visit: Visit) -> Dissection:
-    """The dissection of a captured visit, made at the first call.
+    """Return the dissection of a captured visit, made at the first call.
 
-    It is kept in ``wire/VISIT.json``. ``wire/VISIT.parquet`` has one row per packet. Raises
-    `NoTshark`, and `InputError` if the capture cannot be read.
+    The dissection is kept in ``wire/VISIT.json``. ``wire/VISIT.parquet`` has one row per packet.
+    Raises `NoTshark`, and `InputError` if the capture cannot be read.
     """
     target = capsule / "wire" / f"{visit.file_name}.json"
     if not target.exists():
@@ -50,7 +49,7 @@ def dissection(capsule: Path, visit: Visit) -> Dissection:
 
 
 def packets(capsule: Path, visit: Visit) -> list[Packet]:
-    """A captured visit's packets. Raises as `dissection` does."""
+    """Return a captured visit's packets. Raises as `dissection` does."""
     dissection(capsule, visit)
     return read_packets(capsule / "wire" / f"{visit.file_name}.parquet")
 
@@ -58,7 +57,7 @@ def packets(capsule: Path, visit: Visit) -> list[Packet]:
 def dissect(
     found: Sequence[Packet], visit: str = "", missed: int = 0, tool: str = ""
 ) -> Dissection:
-    """The dissection of these packets, which are sorted by time."""
+    """Dissect these packets, which are sorted by time."""
     flows = [flow(mine) for mine in by_flow(found).values()]
     sent, counted = Counter[str](), Counter[str]()
     for f in flows:
@@ -77,7 +76,7 @@ def dissect(
 
 
 def by_flow(found: Iterable[Packet]) -> dict[str, list[Packet]]:
-    """Packets by connection. Connections are in the order of their first packets."""
+    """Group packets by connection. Connections are in the order of their first packets."""
     flows: dict[str, list[Packet]] = {}
     for packet in found:
         flows.setdefault(packet.flow, []).append(packet)
@@ -85,7 +84,7 @@ def by_flow(found: Iterable[Packet]) -> dict[str, list[Packet]]:
 
 
 def flow(mine: Sequence[Packet]) -> Flow:
-    """A connection, from its packets. There must be at least one."""
+    """Describe a connection from its packets. There must be at least one packet."""
     up = [p for p in mine if p.side == "up"]
     down = [p for p in mine if p.side == "down"]
     asked = next((i for i, p in enumerate(mine) if p.requests), None)
@@ -111,11 +110,11 @@ def flow(mine: Sequence[Packet]) -> Flow:
 
 
 def first_flight(mine: Sequence[Packet]) -> FirstFlight | None:
-    """The first flight of packets; None if no request, answer or acknowledgement was seen.
+    """Return the first flight of packets; None if no request, answer or acknowledgement was seen.
 
     Every packet that the client sends after the answer's first packet was due at the client counts
-    as its acknowledgement, so nothing needs decryption. The due time is used because both ends may
-    answer before the link reads its clock.
+    as the acknowledgement, so no packet needs decryption. The due time is used because both ends
+    may answer before the link reads its clock.
     """
     arrived = (p.due_ms for p in mine if p.requests)
     asked_ms = next((ms for ms in arrived if ms is not None), None)
@@ -144,7 +143,7 @@ def first_flight(mine: Sequence[Packet]) -> FirstFlight | None:
 
 
 def _repeats(side: Sequence[Packet]) -> int:
-    """Number of TCP segments that begin below data already sent. No segment is reordered at the
+    """Count the TCP segments that begin below data already sent. No segment is reordered at the
     link's near end, where the packets were recorded."""
     top, repeats = 0, 0
     for p in side:

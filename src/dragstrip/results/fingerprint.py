@@ -25,13 +25,13 @@ class Fingerprint(Struct, frozen=True, kw_only=True):
     guest: str = ""
     """Name of the guests' kernel in virtual time."""
     calibration: Calibration | None = None
-    """The calibration of its link; None if it was not measured."""
+    """The calibration of the machine's link; None if it was not measured."""
     aa_control: AAControl | None = None
     """The machine's A/A control; None if none was made, for example in virtual time."""
 
 
 def unlike(one: Fingerprint, other: Fingerprint) -> list[str]:
-    """Why visits of `other` can never be compared with those of `one`; empty if they can."""
+    """Return why visits of `other` can never be compared with those of `one`; empty if they can."""
     pairs = (
         ("dragstrip", one.dragstrip, other.dragstrip),
         ("rules", one.rules, other.rules),
@@ -40,8 +40,8 @@ def unlike(one: Fingerprint, other: Fingerprint) -> list[str]:
 
 
 def differences(one: Fingerprint, other: Fingerprint, clock: Clock) -> list[str]:
-    """Properties that can make visits on the two machines differ, in words. In virtual time, kernel
-    and CPU do not."""
+    """Return properties that can make visits on the two machines differ, in words. In virtual time,
+    kernel and CPU make no difference."""
     return [_said(*pair) for pair in _pairs(one, other, clock) if pair[1] != pair[2]]
 
 

@@ -30,8 +30,8 @@ class Frames:
         return self.table("requests")
 
     def table(self, name: str) -> pl.DataFrame:
-        """A table by name: read from its Parquet file, or from the journal if that is newer. Raises
-        `InputError` if there is no such table."""
+        """Return a table by name, read from its Parquet file, or from the journal if that is newer.
+        Raises `InputError` if there is no such table."""
         if fresh(self._capsule, name):
             return pl.read_parquet(self._capsule.path / f"{name}.parquet")
         tables = frames(self._capsule.visits(), self._capsule.manifest.study)
@@ -40,7 +40,8 @@ class Frames:
         return tables[name]
 
     def comparisons(self) -> pl.DataFrame:
-        """One row for every two stacks, metric, page and network: ratio b / a with its interval."""
+        """Return one row for every two stacks, metric, page and network: ratio b / a with its
+        interval."""
         made = compare(self._capsule.manifest.study, self._capsule.visits())
         return pl.DataFrame([{f: getattr(c, f) for f in c.__struct_fields__} for c in made])
 

@@ -16,7 +16,7 @@ def kept() -> Path:
 
 
 def keep(cost: FramesCost) -> Path:
-    """Replace the earlier measurement; returns the file."""
+    """Replace the earlier measurement; return the file."""
     file = kept()
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(msgspec.json.format(msgspec.json.encode(cost), indent=1) + b"\n")
@@ -24,7 +24,7 @@ def keep(cost: FramesCost) -> Path:
 
 
 def known(start: Start) -> FramesCost | None:
-    """The measurement with this browser on this machine; None if there is none.
+    """Return the measurement with this start's browser on this machine; None if there is none.
 
     Raises `CapsuleError` if the file cannot be read.
     """

@@ -17,16 +17,16 @@ class CapsuleError(InputError):
 
 
 def read(path: Path) -> Iterator[Visit]:
-    """The journal's visits in the order they were made.
+    """Yield the journal's visits in the order they were made.
 
-    A last line without newline was cut off while it was written. It is skipped, because its visit
-    was never reported as done. Any other damage raises `CapsuleError`.
+    A last line without newline was cut off while it was written. Such a line is skipped, because
+    its visit was never reported as done. Any other damage raises `CapsuleError`.
     """
     return (visit for visit, _ in entries(path))
 
 
 def entries(path: Path) -> Iterator[tuple[Visit, bytes]]:
-    """Visits of a journal, each with its line as bytes."""
+    """Yield the visits of a journal, each with its line as bytes."""
     decoder = msgspec.json.Decoder(Visit)
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
@@ -43,7 +43,8 @@ def entries(path: Path) -> Iterator[tuple[Visit, bytes]]:
 
 @contextlib.contextmanager
 def unchanging(path: Path) -> Iterator[None]:
-    """A context in which no other process writes the journal. Raises `CapsuleError` if one does."""
+    """Open a context in which no other process writes the journal. Raises `CapsuleError` if another
+    process writes it."""
     with path.open("rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -55,7 +56,7 @@ def unchanging(path: Path) -> Iterator[None]:
 
 
 class Journal:
-    """The only writer of a journal. It holds the file's lock until it is closed."""
+    """The only writer of a journal. The writer holds the file's lock until it is closed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -78,15 +79,15 @@ class Journal:
             ) from None
 
     def _cut_torn_line(self) -> int:
-        """Remove an unfinished last line; returns the length of the file."""
+        """Remove an unfinished last line; return the length of the file in bytes."""
         with self._path.open("rb") as lines:
             end = sum(len(line) for line in lines if line.endswith(b"\n"))
         os.ftruncate(self._fd, end)
         return end
 
     def append(self, visit: Visit, *, sync: bool = True) -> None:
-        """Add a visit. Returns when it is safely on disk; without `sync`, when the next synced one
-        is. Raises `CapsuleError` if the visit exists already."""
+        """Add a visit. With `sync`, return when the visit is safely on disk; without, it is safe
+        after the next synced one. Raises `CapsuleError` if the visit exists already."""
         if visit.key in self._keys:
             raise CapsuleError(
                 f"{self._path}: block {visit.block}, attempt {visit.attempt}, stack {visit.stack} "

@@ -1,4 +1,4 @@
-"""The graph of a page, learned from the visits in a capsule."""
+"""Learns the graph of a page from the visits in a capsule."""
 
 from collections.abc import Sequence
 
@@ -11,12 +11,12 @@ from dragstrip.pages.graph.visits import from_visits
 from dragstrip.results.capsule import Capsule
 
 MOST = 30
-"""Most visits that are used; more would teach nothing new."""
+"""Most visits that are used. More visits would teach nothing new."""
 
 
 def learn(page: Page, capsule: Capsule) -> Graph:
-    """Learn a graph from the capsule's valid first visits of this page, with the same digest, in a
-    browser. Raises `PageError`."""
+    """Learn a graph from the capsule's valid first visits of this page in a browser. Visits of a
+    page with another digest are left out. Raises `PageError`."""
     study = capsule.manifest.study
     there = next((p for p in study.pages if p.name == page.name), None)
     if there is None:

@@ -10,8 +10,8 @@ from dragstrip.model.visit import Visit
 
 
 class Lookup:
-    """Visits by the number of their line, from 0, which is also their row in visits.parquet. Visits
-    are as recorded. Reasons from comparing the visits of a block are only in the table's
+    """Reads visits by the number of their line, from 0, which is also their row in visits.parquet.
+    Visits are as recorded. Reasons from comparing the visits of a block are only in the table's
     `reasons`."""
 
     def __init__(self, journal: Path) -> None:
@@ -30,6 +30,6 @@ class Lookup:
 
 
 def _line_ends(path: Path) -> "array[int]":
-    """Offsets after each newline. JSON text contains no other newlines."""
+    """Return the offset after each newline. JSON text contains no other newlines."""
     with path.open("rb") as file:
         return array("q", accumulate(len(line) for line in file if line.endswith(b"\n")))

@@ -33,8 +33,8 @@ class Machine(Struct, frozen=True, kw_only=True):
 
 
 def _machine_id() -> str:
-    """A digest of the machine's id and name. machine-id(5) itself must not be published, and
-    containers may share it, but not the name."""
+    """A digest of the machine's id and name. The machine-id(5) itself must not be published.
+    Containers may share it, but not the name."""
     try:
         known = Path("/etc/machine-id").read_text()
     except OSError:

@@ -1,5 +1,5 @@
-"""The manifest: everything on which a capsule's visits depend. A report needs no other file, and a
-study is never continued under changed conditions."""
+"""The manifest: everything on which a capsule's visits depend. A report needs no other file. If
+conditions have changed, a study is not continued."""
 
 import subprocess
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from dragstrip.verdict.rules import VERSION, limits_today
 from dragstrip.version import __version__
 
 SCHEMA = 1
-"""Version of the format. It is raised when an older reader would misread the manifest."""
+"""Version of the format. A format that an older reader would misread gets a higher version."""
 
 
 class Start(Struct, frozen=True, kw_only=True):
@@ -30,11 +30,12 @@ class Start(Struct, frozen=True, kw_only=True):
     started: str
     """Time of the start: UTC, ISO 8601."""
     finished: str | None = None
-    """Time of the end: UTC, ISO 8601; None if it was interrupted or is still running."""
+    """Time of the end: UTC, ISO 8601; None if the start was interrupted or is still running."""
     command: tuple[str, ...]
     dragstrip_version: str
     rules: int = 1
-    """The program's `dragstrip.verdict.rules.VERSION`; 1 in capsules older than this field."""
+    """Version of the verdict's rules in this program, `dragstrip.verdict.rules.VERSION`; 1 in
+    capsules older than this field."""
     frozen: str = ""
     """Version of the rules by which a paper's claims will be evaluated; empty for other studies.
     Older capsules have a digest of these rules, or nothing."""
@@ -51,11 +52,11 @@ class Start(Struct, frozen=True, kw_only=True):
     frames_cost: FramesCost | None = None
     """The measured cost of recording frames on this machine; None if it was not measured."""
     admitted: tuple[Fingerprint, ...] = ()
-    """The machines of a cluster that made its visits; empty if `machine` made them."""
+    """The machines of a cluster that made this start's visits; empty if `machine` made them."""
 
     @classmethod
     def here(cls, *, browser_version: str, command: tuple[str, ...]) -> "Start":
-        """A start of this program on this machine, now."""
+        """Describe a start of this program on this machine, now."""
         return cls(
             started=now(),
             command=command,
@@ -75,7 +76,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
     schema: int = SCHEMA
 
     def differences(self, other: "Manifest") -> list[str]:
-        """Reasons why `other` is another study, in words; empty if its visits may be added.
+        """Return why `other` is another study, in words; empty if its visits may be added.
 
         More runs, pages and networks continue a study: a block's order and seed depend only on its
         id. A page may have moved as long as its digest is the same.
@@ -87,27 +88,27 @@ class Manifest(Struct, frozen=True, kw_only=True):
         return [f"{k} {mine[k]} there, {theirs[k]} here" for k in mine if mine[k] != theirs[k]]
 
     def continued_by(self, other: "Manifest") -> "Manifest":
-        """The manifest once `other` has started to add visits to the same study."""
+        """Return the manifest after `other` has started to add visits to the same study."""
         return structs.replace(self, study=other.study, starts=self.starts + other.starts)
 
     @property
     def rules(self) -> set[int]:
-        """Versions of the rules under which the visits were made; today's version if there are none
-        yet."""
+        """Return the versions of the rules under which the visits were made; today's version if
+        there are no visits yet."""
         return {start.rules for start in self.starts} or {VERSION}
 
     def finished(self) -> "Manifest":
-        """The manifest with the end time of its last start."""
+        """Return the manifest with the end time of its last start."""
         *before, last = self.starts
         return structs.replace(self, starts=(*before, structs.replace(last, finished=now())))
 
     def calibrated(self, found: Calibration) -> "Manifest":
-        """The manifest with a calibration at its last start."""
+        """Return the manifest with a calibration at its last start."""
         *before, last = self.starts
         return structs.replace(self, starts=(*before, structs.replace(last, calibration=found)))
 
     def admitting(self, found: Fingerprint) -> "Manifest":
-        """The manifest with a machine of a cluster that makes visits of its last start."""
+        """Return the manifest with a machine of a cluster that makes visits of its last start."""
         *before, last = self.starts
         admitted = (*last.admitted, found)
         browsers = dict.fromkeys(v for one in admitted for v in one.browsers.values())
@@ -153,8 +154,8 @@ def _identity(study: Study) -> dict[str, Any]:
 
 
 def _shared(page: Page, study: Study) -> str:
-    """A note that the page has its recorded addresses. It is empty if no hosts share one, so that
-    studies older than such addresses can continue."""
+    """Return a note that the page has its recorded addresses. It is empty if no hosts share one, so
+    that studies older than such addresses can continue."""
     return ", addresses as recorded" if study.addresses == "recorded" and sharing(page) else ""
 
 

@@ -1,7 +1,7 @@
-"""The observations of a study, by cell, from its table of visits.
+"""Reads the observations of a study, by cell, from its table of visits.
 
-This module decides which blocks count, and how a load counts that failed or timed out.
-`dragstrip.results.blocks` decides the same for visits in memory.
+This module decides which blocks count, and how a load counts that failed or timed out. For visits
+in memory, `dragstrip.results.blocks` decides both.
 """
 
 from collections import defaultdict
@@ -31,9 +31,10 @@ COLUMNS = (
 LATER: Mapping[str, object] = {"machine": "", "testbed": ""} | {m.name: None for m in TRANSFER}
 """Columns that older tables without a journal may lack, with their default values."""
 ALLOWED_INVALID_BLOCKS = 0.05
-"""If a larger share of blocks is invalid, the others may not be representative."""
+"""Share of invalid blocks that is allowed. If more are invalid, the others may not be
+representative."""
 _CHUNK_VISITS = 100_000
-"""Pages are read together up to this many visits. Memory grows with this number, not with the
+"""Number of visits up to which pages are read together. Memory grows with this number, not with the
 study."""
 
 Floats = NDArray[np.float64]
@@ -43,8 +44,8 @@ class Observations(Struct, frozen=True):
     """A metric of one stack over the blocks that count, in their order."""
 
     values: Floats
-    """Values by block: NaN where the visit has none, the client's time limit where it is
-    censored."""
+    """Values by block. A value is NaN if the visit has none, and the client's time limit if the
+    visit is censored."""
     censored: NDArray[np.bool_]
 
     @property
@@ -59,9 +60,9 @@ class Observed(Struct, frozen=True, kw_only=True, dict=True):
     network: str
     connection: ConnectionMode
     visits: pl.DataFrame
-    """Every visit, of all attempts, in the order they were made: `COLUMNS`, the metrics, and
-    `counts`. That column is true for visits of the last attempt at a block if every compared stack
-    was visited and every visit, including those of other stacks, is valid."""
+    """Every visit, of all attempts, in the order they were made. The columns are `COLUMNS`, the
+    metrics, and `counts`. Column `counts` is true for visits of the last attempt at a block if
+    every compared stack was visited and every visit, including those of other stacks, is valid."""
     limit_ms: float
     """The client's time limit in ms, at which loads that failed or timed out are censored."""
     stacks: dict[str, pl.DataFrame]
@@ -73,7 +74,7 @@ class Observed(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def name(self) -> str:
-        """Name of the cell as in block ids."""
+        """Name of the cell, as in block ids."""
         return block_id(self.page, self.network, self.connection, 0).rpartition("|")[0]
 
     @property
@@ -92,11 +93,11 @@ class Observed(Struct, frozen=True, kw_only=True, dict=True):
         return self.visits.filter(last & ~pl.col("valid"))["block"].n_unique()
 
     def seeds(self) -> list[int]:
-        """Seeds of the link, one per block that counts."""
+        """Return the seeds of the link, one per block that counts."""
         return next((rows["seed"].to_list() for rows in self.stacks.values()), [])
 
     def values_of(self, visits: pl.DataFrame, metric: str) -> Floats:
-        """The metric of these visits, infinite where it is censored."""
+        """Return the metric of these visits, infinite for a censored visit."""
         own = visits[metric].cast(pl.Float64).to_numpy()
         failed = (visits["outcome"] != "loaded").to_numpy()
         told = np.array([metric not in self._untold[s] for s in visits["stack"]], dtype=bool)
@@ -110,9 +111,9 @@ class Observed(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def _untold(self) -> Mapping[str, frozenset[str]]:
-        """Metrics that a stack's loads lack although they ended, by stack, because the browser does
-        not measure them or because no frames were recorded. A failed load does not show which
-        metrics those are."""
+        """Metrics that a stack's loads lack although they ended, by stack: the browser does not
+        measure them, or no frames were recorded. A failed load does not show which metrics those
+        are."""
         ended = self.visits.filter(pl.col("outcome") == "loaded").group_by("stack")
         counts = ended.agg(pl.col(*self.metrics).count()).iter_rows(named=True)
         silent = {row.pop("stack"): frozenset(m for m in row if not row[m]) for row in counts}
@@ -120,8 +121,8 @@ class Observed(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def _values(self) -> dict[str, tuple[Floats, NDArray[np.bool_]]]:
-        """Values by stack, with one row per visit and one column per metric, and whether each load
-        did not end."""
+        """Values by stack, with one row per visit and one column per metric. The second array says
+        of each visit whether its load did not end."""
         metrics = [pl.col(name).cast(pl.Float64) for name in self.metrics]
         return {
             stack: (rows.select(metrics).to_numpy(), (rows["outcome"] != "loaded").to_numpy())
@@ -130,21 +131,25 @@ class Observed(Struct, frozen=True, kw_only=True, dict=True):
 
 
 def metrics_of(study: Study) -> dict[str, Metric]:
-    """Metrics of the study's visits, by name: those of all visits, then those of its objects."""
+    """Return the metrics of the study's visits, by name: metrics that all visits have, then metrics
+    of the study's objects."""
     return BY_NAME | {m.name: m for m in asked_metrics(study)}
 
 
 def asked_metrics(study: Study) -> list[Metric]:
-    """Metrics that the study names. Raises `InputError` for unknown names."""
+    """Return the metrics that the study names. Raises `InputError` for unknown names."""
     return list({m.name: m for m in map(find_metric, study.metrics)}.values())
 
 
 def observed(
     study: Study, table: pl.LazyFrame, asked: Sequence[str] | None = None
 ) -> Iterator[Observed]:
-    """Every cell of the study, page by page, even without visits. `table` is visits.parquet, with
-    its row number as `row` (`dragstrip.results.tables.build.scan`). `asked` are the names of the
-    stacks to compare; None means all stacks of the study without its controls."""
+    """Yield every cell of the study, page by page, even without visits.
+
+    `table` is visits.parquet, with its row number as `row` (`dragstrip.results.tables.build.scan`).
+    `asked` are the names of the stacks to compare; None means all stacks of the study without its
+    controls.
+    """
     names = [s.name for s in study.stacks] if asked is None else asked
     wanted_cells = frozenset(study.cells())
     wanted = list(dict.fromkeys([*COLUMNS, *metrics_of(study)]))
@@ -168,7 +173,7 @@ def observed(
 
 
 def stayed_invalid(cells: Collection[Observed]) -> bool:
-    """Whether more than `ALLOWED_INVALID_BLOCKS` of their blocks are spoiled."""
+    """Return whether more than `ALLOWED_INVALID_BLOCKS` of the cells' blocks are spoiled."""
     begun = sum(cell.begun for cell in cells)
     return sum(cell.spoiled for cell in cells) > ALLOWED_INVALID_BLOCKS * begun
 
@@ -199,8 +204,8 @@ def _cell(
 
 
 def _censored(values: Floats, failed: NDArray[np.bool_], metric: str) -> NDArray[np.bool_]:
-    """Which loads never reached this time. If the metric needs the whole page, a time from the
-    browser does not count: it belongs to another page."""
+    """Return which loads never reached the metric's time. If the metric needs the whole page, a
+    time that the browser reports does not count: it belongs to another page."""
     kind = find_metric(metric)
     if not kind.waits:
         return np.zeros(len(values), dtype=bool)

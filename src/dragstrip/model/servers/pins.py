@@ -16,11 +16,12 @@ class Pins(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_d
 
     version: str
     published: str
-    """Day on which the registry published it, such as ``2026-11-20``."""
+    """Day on which the registry published the release, such as ``2026-11-20``."""
     bytes: int
     """Approximate download size in bytes."""
     machine: str = ""
-    """The only machine type on which it runs, as printed by `uname -m`; empty means any."""
+    """The only machine type on which the release runs, as printed by `uname -m`; empty means
+    any."""
     archives: Mapping[str, str] = {}
     """Digest of each archive, by ``NAME VERSION``: ``sha256:HEX``, or ``sha512-BASE64`` as npm
     writes it."""
@@ -28,8 +29,8 @@ class Pins(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_d
     """Members of the archive with their paths in the server's folder. A member that ends with ``/``
     is a whole folder."""
     files: Mapping[str, str] = {}
-    """Sources of our program, by name. A known server has them in a folder of its name. Its lock file (``go.sum`` or ``Cargo.lock``) has the digests
-    of all its dependencies."""
+    """Sources of our program, by name. A known server has them in a folder with the server's name.
+    The program's lock file (``go.sum`` or ``Cargo.lock``) has the digests of all its dependencies."""
 
     def __post_init__(self) -> None:
         if not _DAY.fullmatch(self.published):

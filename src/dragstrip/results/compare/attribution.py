@@ -23,11 +23,11 @@ ALPHA = 0.05
 _PAGES = 3
 """Fewest pages for intervals over pages."""
 MATTERS = 0.01
-"""An interaction is named if it is shown to exceed this share."""
+"""Share that an interaction must be shown to exceed to be named."""
 
 
 class Span(Struct, frozen=True, kw_only=True):
-    """A ratio of times with its 95 % interval, None with too few blocks for one."""
+    """A ratio of times, and its 95 % interval, which is None with too few blocks."""
 
     ratio: float
     low: float | None
@@ -35,7 +35,8 @@ class Span(Struct, frozen=True, kw_only=True):
 
 
 class FactorEffect(Span, frozen=True, kw_only=True):
-    """The effect of changing one factor on the time, as the mean over all orders of changing."""
+    """The effect that changing one factor has on the time, as the mean over all orders of changing
+    the factors."""
 
     factor: str
     """The factor's name in `dragstrip.model.bridge.KNOWN`."""
@@ -60,8 +61,8 @@ class WhyCell(Span, frozen=True, kw_only=True):
     connection: ConnectionMode
     parts: tuple[FactorEffect, ...]
     unexplained: Span
-    """The share of protocol and implementation, and of everything that cannot be changed by
-    itself."""
+    """The share of the difference that belongs to protocol and implementation, and to everything
+    that cannot be changed by itself."""
     interactions: tuple[Interaction, ...] = ()
     value_a: float
     """The metric of A in its unit, as a geometric mean over blocks; `value_b` is that of B."""
@@ -70,7 +71,7 @@ class WhyCell(Span, frozen=True, kw_only=True):
     """Number of blocks that count."""
     n_without_loss: int | None = None
     censored: int = 0
-    """Number of loads in these blocks that failed or timed out. They count as the client's time
+    """Number of loads in these blocks that failed or timed out. Each counts as the client's time
     limit."""
     evidence: Evidence | None = None
     """Observations of A's and B's traffic; None in results older than the field."""
@@ -87,7 +88,7 @@ class Pooled(Span, frozen=True, kw_only=True):
     cells: int
     over: str
     """``pages`` means that intervals are over pages and hold for similar pages. ``blocks`` means
-    that they are over blocks and hold only for these cells."""
+    that intervals are over blocks and hold only for these cells."""
 
 
 class Why(Struct, frozen=True, kw_only=True):
@@ -112,8 +113,8 @@ class Why(Struct, frozen=True, kw_only=True):
 
 
 def why(study: Study, table: pl.LazyFrame, metric: str = "plt_ms") -> Why:
-    """The attribution. `study` must have a bridge; `table` is the same as for
-    `dragstrip.results.observed.observed`."""
+    """Attribute the difference between the study's two stacks. `study` must have a bridge; `table`
+    is the table that `dragstrip.results.observed.observed` takes."""
     assert study.bridge
     bridge = BuiltBridge(study.bridge)
     found = {(c.page, c.network, c.connection): c for c in observed(study, table)}
@@ -143,12 +144,12 @@ def why(study: Study, table: pl.LazyFrame, metric: str = "plt_ms") -> Why:
 
 
 def _ends(bridge: BuiltBridge) -> tuple[Stack, Stack]:
-    """A and B as they were raced, under their names in the study."""
+    """Return A and B as they were raced, under their names in the study."""
     return bridge.stacks[frozenset()], bridge.stacks[bridge.whole]
 
 
 def measured(bridge: BuiltBridge, seen: Observed, metric: str) -> Measured | None:
-    """The blocks that count and in which every stack has a time; None if there are none."""
+    """Return the blocks that count and in which every stack has a time; None if there are none."""
     columns = [seen.of(stack.name, metric).values for stack in bridge.stacks.values()]
     values = np.column_stack(columns)
     values = values[(values > 0).all(axis=1)]
@@ -158,7 +159,8 @@ def measured(bridge: BuiltBridge, seen: Observed, metric: str) -> Measured | Non
 def _shares(
     bridge: BuiltBridge, seen: Observed, twin: Observed | None, metric: str
 ) -> dict[str, LogRatio] | None:
-    """Shares by factor; the whole difference under an empty name. None without blocks."""
+    """Return the share of each factor, by name; the whole difference has an empty name. None
+    without blocks."""
     tables = _tables(bridge, seen, twin, metric)
     if not tables:
         return None
@@ -224,8 +226,8 @@ def _parts(shares: Mapping[str, LogRatio]) -> tuple[FactorEffect, ...]:
 
 
 def _unexplained(shares: Mapping[str, LogRatio]) -> Span:
-    """The unexplained rest. It is 1 if every difference has a factor, because then the last stack
-    is B itself."""
+    """Return the unexplained rest. It is 1 if every difference has a factor, because then the last
+    stack is B itself."""
     rest = shares.get(REST.name)
     return Span(**_span(rest)) if rest else Span(ratio=1.0, low=1.0, high=1.0)
 
@@ -239,7 +241,7 @@ def _interactions(bridge: BuiltBridge, tables: Tables) -> Iterator[Interaction]:
 
 
 def _pools(study: Study, shares: Mapping[CellKey, Mapping[str, LogRatio]]) -> Iterator[Pooled]:
-    """Pools of several cells: each network over its pages, then everything."""
+    """Yield the pools of several cells: each network over its pages, then all cells."""
     networks = dict.fromkeys(key[1] for key in shares)
     wanted: list[str | None] = [*networks, *([None] if len(networks) > 1 else [])]
     for connection in study.connections:
@@ -259,7 +261,7 @@ def _pool(
     cells: Sequence[Mapping[str, LogRatio]],
 ) -> Pooled:
     """Pool cells. A factor that a cell lacks (loss, if the network has none) counts as having no
-    effect there."""
+    effect on that cell."""
     over_pages = network is not None and len(cells) >= _PAGES
     names = list(dict.fromkeys(name for cell in cells for name in cell))
     nothing = LogRatio(0.0, 0.0, 1, 0)

@@ -6,18 +6,18 @@ from dragstrip.results.bias import EVERYWHERE, Bias
 
 
 def rates(one: Bias) -> str:
-    """Invalid visits by stack: ``h2 3 of 8, h3 0 of 8``."""
+    """Say how many visits of each stack are invalid: ``h2 3 of 8, h3 0 of 8``."""
     return ", ".join(f"{r.stack} {r.invalid} of {r.visits}" for r in one.rates)
 
 
 def where(one: Bias) -> str:
-    """The cell in words: ``demo over LTE`` or ``all cells``."""
+    """Name the cell in words: ``demo over LTE`` or ``all cells``."""
     page, *rest = one.cell.split("|")
     return one.cell if one.cell == EVERYWHERE else f"{page} over {', '.join(rest)}"
 
 
 def sentence(found: Sequence[Bias]) -> str:
-    """Says whether some stacks have more invalid visits than others. Empty if no visit is
+    """Say whether some stacks have more invalid visits than others. Empty if no visit is
     invalid."""
     if not found:
         return ""

@@ -1,8 +1,8 @@
 """Compares two capsules: every stack and cell that they share, B against A.
 
 Cells and stacks are matched by name, because the things behind a name (a new server, a new build of
-the page) are what the comparison is about. `notes` list equal names that stand for different
-things, and facts that weaken the comparison.
+the page) are what the comparison is about. Its `notes` name things that differ under equal names,
+and facts that weaken the comparison.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -25,7 +25,7 @@ from dragstrip.visit.objects import of_an_object
 
 
 class RatioEstimate(Protocol):
-    """The interface of an estimate of b / a; see `dragstrip.stats.block_ratio`."""
+    """The methods that an estimate of b / a has; see `dragstrip.stats.block_ratio`."""
 
     @property
     def value(self) -> float: ...
@@ -50,8 +50,8 @@ class CapsuleDifference(Struct, frozen=True, kw_only=True):
     ends: tuple[float, float] | None = None
     """The smallest and the largest ratio of a pair, if the estimator is `majority`."""
     pairing: Literal["paired", "unpaired"]
-    """Whether loads are paired by the seed of the block's link, or else in the order the blocks
-    were made."""
+    """How loads are paired: by the seed of the block's link, or else in the order the blocks were
+    made."""
     estimator: Literal["ranks", "majority", "quantiles"] = "ranks"
     """`ranks` is the interval of order statistics. `quantiles` is for statistics of spread.
     `majority` is like `ranks`, but more than half of the pairs decide conditions, see
@@ -66,7 +66,7 @@ class CapsuleDifference(Struct, frozen=True, kw_only=True):
     censored_b: int
     bound: Bound | None = None
     """Bounds of the ratio for the missing visits, if invalid visits affect stacks unequally or
-    affect many visits of this stack. Then they decide, not the interval."""
+    affect many visits of this stack. Then the bounds decide, not the interval."""
 
 
 class Compared(Struct, frozen=True):
@@ -102,13 +102,13 @@ def compare_capsules(
     across_clients: bool = False,
     pairs: Sequence[StackPair] = (),
 ) -> CapsuleComparison:
-    """Compare each pair of stacks in every metric; for metrics in `spread_of` also the spread.
-    Without `pairs`, compare every stack that both capsules have. Metrics of single objects are
-    compared only if `spread_of` has them.
+    """Compare each pair of stacks in every metric. For metrics in `spread_of`, compare the spread
+    as well. Without `pairs`, compare every stack that both capsules have. Metrics of single objects
+    are compared only if `spread_of` has them.
 
-    Raises `InputError` if the capsules share no stack on any cell, or lack a stack of a pair. Also
-    raises it if only one was made in virtual time, unless `across_clocks`, or only one by the load
-    generator, unless `across_clients`.
+    Raises `InputError` if the capsules share no stack on any cell, or lack a stack of a pair.
+    Raises it too if only one capsule was made in virtual time, unless `across_clocks`, or only one
+    by the load generator, unless `across_clients`.
     """
     for capsule, wanted in ((a, [one for one, _ in pairs]), (b, [other for _, other in pairs])):
         if missing := [name for name in wanted if name not in _stacks(capsule)]:
@@ -150,7 +150,7 @@ def compare_capsules(
             f"{a.path} and {b.path} share no stack on the same page and network; give two capsules "
             "with the same names of pages, networks and stacks"
         )
-    # A metric that no visit reports, as on a page that paints nothing, gets no row.
+    # A metric that no visit reports gets no row, for example a paint on a page that paints nothing.
     rows = [r for r in rows if r.estimate or r.difference.n_a or r.difference.metric == "plt_ms"]
     spoiled = any(stayed_invalid(cells.values()) for cells in (of_a, of_b))
     return CapsuleComparison(notes(a, b, visits_a, visits_b, both), rows, spoiled)
@@ -163,7 +163,7 @@ def _stacks(capsule: Capsule) -> list[str]:
 def _cells(
     capsule: Capsule, visits: Sequence[Visit], objects: tuple[str, ...]
 ) -> dict[str, Observed]:
-    """Cells by name; those without a visit are left out. `objects` are metrics of single
+    """Return the cells by name, without cells that have no visit. `objects` are metrics of single
     objects."""
     study = structs.replace(capsule.manifest.study, metrics=objects)
     table = frames(visits, study)["visits"].with_row_index("row").lazy()
@@ -192,7 +192,7 @@ class _Sides(Struct, frozen=True):
         return structs.replace(self, a=self.a[:both], b=self.b[:both])
 
     def difference(self, found: RatioEstimate | None, **more: Any) -> CapsuleDifference:
-        """The difference that the estimate shows; `more` has additional fields."""
+        """Make the difference that the estimate shows; `more` has additional fields."""
         low, high = (found.interval() if found else None) or (None, None)
         return CapsuleDifference(
             cell=self.cell.name,
@@ -222,8 +222,7 @@ def _sides(in_a: Observed, in_b: Observed, stack: StackPair, metric: str) -> _Si
 def _spread(
     in_a: Observed, in_b: Observed, stack: StackPair, metric: str, statistic: Statistic
 ) -> Compared:
-    """The difference in a statistic of spread. Loads that failed or timed out count as the time
-    limit."""
+    """Compare a statistic of spread. Loads that failed or timed out count as the time limit."""
     sides = _sides(in_a, in_b, stack, metric)
     times_a, times_b = ([load.value for load in side] for side in (sides.a, sides.b))
     found = quantile_ratio(times_a, times_b, statistic, paired=sides.paired)
@@ -234,8 +233,8 @@ def _spread(
 
 
 def _exact(capsule: Capsule) -> set[str]:
-    """Names of the networks on which a load with the same seed is always the same: in virtual time,
-    without randomness in the network."""
+    """Return the names of the networks on which a load with the same seed is always the same: in
+    virtual time, without randomness in the network."""
     study = capsule.manifest.study
     if not study.clock.virtual or not all(s.loaded_by.steady for s in study.visited):
         return set()
@@ -271,8 +270,8 @@ def _label(pair: StackPair) -> str:
 def _filled(
     found: BlockRatio, in_a: Observed, in_b: Observed, stack: StackPair
 ) -> FilledRatio | None:
-    """The estimate with the invalid visits of both sides filled in; None if they do not cast
-    doubt."""
+    """Return the estimate with the invalid visits of both sides filled in; None if invalid visits
+    do not cast doubt on it."""
     of_a, of_b = stack
     if not in_doubt(in_a, of_a) and not in_doubt(in_b, of_b):
         return None
@@ -280,15 +279,15 @@ def _filled(
 
 
 def _by_seed(cell: Observed, stack: str, metric: str) -> Mapping[int, _Load]:
-    """Loads by their block's link seed: equal seeds mean equal losses."""
+    """Return the loads by their block's link seed. Loads with equal seeds had equal losses."""
     found = cell.of(stack, metric)
     seen = zip(cell.seeds(), found.values.tolist(), found.censored.tolist(), strict=True)
     return {seed: _Load(v, censored) for seed, v, censored in seen if not np.isnan(v)}
 
 
 def _estimate(a: Sequence[_Load], b: Sequence[_Load]) -> BlockRatio | None:
-    """The ratio of two sides. None if a value is not above zero, or if no load of either side
-    ended."""
+    """Estimate the ratio of two sides. None if a value is not above zero, or if no load of either
+    side ended."""
     every = (*a, *b)
     if min(load.value for load in every) <= 0 or all(load.censored for load in every):
         return None

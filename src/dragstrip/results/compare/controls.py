@@ -1,5 +1,5 @@
-"""Evaluates a study's controls: how large a difference they show where there is none, and whether
-they show a known one."""
+"""Evaluates a study's controls: how large a difference they show where none exists, and whether
+they show a known difference."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -31,14 +31,15 @@ class Control(Struct, frozen=True, kw_only=True):
     blocks: int = 0
     """Number of pairs of equal visits, over all cells."""
     floor: float | None = None
-    """The A/A difference, as a fraction, below which 95 % of single blocks stay."""
+    """Fraction below which the A/A difference of 95 % of single blocks stays."""
     least: float | None = None
     """Smallest difference, as a fraction, that a cell detects with 80 % power at the 5 % level, by
-    the spread of its A/A ratios. It is the median over cells."""
+    the spread of its A/A ratios. This is the median over cells."""
     held: int = 0
     """Number of comparisons with the positive control, on networks with a round trip."""
     found: int = 0
-    """Number of these comparisons in which it is slower at the 5 % level."""
+    """Number of comparisons with the positive control in which it is shown to be slower, at the 5 %
+    level."""
     effect_rtts: float | None = None
     """Round trips by which the positive control was slower, as the median over blocks."""
 
@@ -48,9 +49,9 @@ Pairs = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 def controls(study: Study, table: pl.LazyFrame) -> list[Control]:
-    """One record per metric; empty for a study without controls.
+    """Return one record per metric; none for a study without controls.
 
-    `table` is the same as for `dragstrip.results.observed.observed`.
+    `table` is the table that `dragstrip.results.observed.observed` takes.
     """
     if not study.controls:
         return []
@@ -83,8 +84,8 @@ def _control(
     by_stack: Sequence[tuple[Stack, Mapping[CellKey, Pairs]]],
     blocks: Mapping[CellKey, int],
 ) -> Control:
-    """The result in one metric, from the `blocks` of each cell that count with controls or
-    without."""
+    """Evaluate the controls in one metric. `blocks` is the number of blocks of each cell that
+    count, with controls or without."""
     result = Control(metric=metric)
     rtts = {n.name: n.rtt_ms for n in study.networks if n.rtt_ms}
     for stack, by_cell in by_stack:
@@ -117,14 +118,14 @@ def _same(
 
 
 def _alarms(by_cell: Sequence[Pairs], alpha: float) -> FalseAlarms | None:
-    """False alarms of the intervals at 1 - `alpha`; None if no cell has an interval."""
+    """Return the false alarms of the intervals at 1 - `alpha`; None if no cell has an interval."""
     found = [_shown(a, b, alpha) for a, b in by_cell]
     held = [shown != 0 for shown in found if shown is not None]
     return false_alarms(held, alpha) if held else None
 
 
 def _shown(a: NDArray[np.float64], b: NDArray[np.float64], alpha: float) -> int | None:
-    """1 if b is shown to be above a, -1 below, 0 neither; None with too few blocks."""
+    """Return 1 if b is shown to be above a, -1 if below, 0 if neither; None with too few blocks."""
     interval = block_ratio(a, b).interval(1 - alpha) if len(a) else None
     return interval and (interval[0] > 1) - (interval[1] < 1)
 

@@ -1,4 +1,4 @@
-"""Gates: conditions on a comparison of two capsules. A build fails if one does.
+"""Gates: conditions on a comparison of two capsules. A build fails if one of its conditions fails.
 
     [p95 | iqr] [METRIC] slower | faster | higher | lower > NUMBER %
 
@@ -48,7 +48,7 @@ class Condition(Struct, frozen=True):
 
 
 class Gated(Struct, frozen=True, kw_only=True):
-    """The outcome of a condition for one stack on one cell."""
+    """The result of a condition for one stack on one cell."""
 
     condition: str
     cell: str
@@ -60,7 +60,8 @@ class Gated(Struct, frozen=True, kw_only=True):
     """Probability of such data if the threshold is not exceeded, adjusted for all conditions, cells
     and stacks; None if pairs decided."""
     needs: int
-    """Loads per side below which it cannot fail, given the number of comparisons."""
+    """Number of loads per side below which the condition cannot fail, given the number of
+    comparisons."""
 
 
 class Output(Struct, frozen=True, kw_only=True):
@@ -74,18 +75,18 @@ class Output(Struct, frozen=True, kw_only=True):
     differences: list[CapsuleDifference]
     conditions: list[Gated]
     stayed_invalid: bool
-    """Whether more than 5 % of the blocks of `a` or `b` stayed invalid. Then undecided conditions
-    mean nothing."""
+    """Whether more than 5 % of the blocks of `a` or `b` stayed invalid. Then an undecided condition
+    says nothing about the build."""
 
 
 def metric_name(text: str) -> str:
-    """The metric with this name, which may lack its `_ms`. Raises `InputError`, which lists the
-    metrics."""
+    """Return the full name of a metric, whose `_ms` may be missing in `text`. Raises `InputError`,
+    which lists the metrics."""
     return find_metric(text).name
 
 
 def parse(text: str, metric: str = "plt_ms") -> Condition:
-    """Parse a condition. `metric` is used if it names none.
+    """Parse a condition. If the text names no metric, `metric` is used.
 
     Raises `InputError`, which shows the syntax of a condition.
     """
@@ -123,7 +124,7 @@ def gate(conditions: Sequence[Condition], rows: Sequence[Compared]) -> list[Gate
             )
     tests = [(c, row) for c, row in asked if not _pairs(c, row)]
     adjusted = iter(holm([_p(condition, row, beyond=True) for condition, row in tests]))
-    # All loads beyond have p 2^-n / SHORT, times their number.
+    # If all loads lie beyond the threshold, p is 2^-n / SHORT, times the number of tests.
     needs = max(2, math.ceil(math.log2(len(tests) / (SHORT * ALPHA)))) if tests else 1
     return [
         _voted(c, row.difference, pairs)
@@ -134,7 +135,7 @@ def gate(conditions: Sequence[Condition], rows: Sequence[Compared]) -> list[Gate
 
 
 def _pairs(condition: Condition, row: Compared) -> Majority | None:
-    """The majority that decides instead of a test; None if a test decides."""
+    """Return the majority that decides instead of a test; None if a test decides."""
     found = row.estimate
     return found if isinstance(found, Majority) and found.is_fit(condition.ratio) else None
 
@@ -168,8 +169,8 @@ def _judged(condition: Condition, row: Compared, p: float, needs: int) -> Gated:
 
 
 def _p(condition: Condition, row: Compared, *, beyond: bool) -> float:
-    """p of the hypothesis that B is not beyond the threshold or, if not `beyond`, that B is at or
-    beyond it."""
+    """Return p of the hypothesis that B is not beyond the threshold. Without `beyond`, the
+    hypothesis is that B is at or beyond it."""
     found = row.estimate
     if found is None:
         return 1.0

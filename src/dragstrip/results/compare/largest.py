@@ -27,8 +27,8 @@ class PairCells(Struct, frozen=True):
 def largest_differences(
     capsule: Capsule, metric: str, most: int, pair: tuple[Stack, Stack] | None = None
 ) -> list[PairCells]:
-    """The cells with the largest ratios whose 95 % interval excludes 1, grouped by pair of stacks.
-    Only `pair` is searched if it is given. Raises `InputError` if there are none."""
+    """Find the cells with the largest ratios whose 95 % interval excludes 1, grouped by pair of
+    stacks. Only `pair` is searched if it is given. Raises `InputError` if there are none."""
     study = capsule.manifest.study
     refresh(capsule)
     pairs: Sequence[tuple[Stack, Stack]] = [pair] if pair else list(combinations(study.stacks, 2))

@@ -19,7 +19,7 @@ from dragstrip.stats.holm import holm
 _LEAST = 2
 """Blocks that each of at least two machines must have on a cell."""
 _FEW = 3
-"""Fewest machines for one to be tested as the odd one."""
+"""Fewest machines with which one of them is tested as the odd one."""
 _ALPHA = 0.05
 
 
@@ -43,7 +43,7 @@ class OddMachine(Struct, frozen=True, kw_only=True):
     a: str
     b: str
     factor: float
-    """The machine's ratio b / a, divided by that of the others."""
+    """The machine's ratio b / a, divided by the ratio of the other machines."""
     p: float
     """Probability of such a factor by chance, adjusted for all machines and comparisons."""
 
@@ -58,7 +58,7 @@ class Machines(Struct, frozen=True, kw_only=True):
 
 
 def machines(study: Study, table: pl.LazyFrame) -> Machines | None:
-    """The agreement of machines; None if one machine made the study, or if the machines are
+    """Test whether machines agree; None if one machine made the study, or if the machines are
     unknown. `table` is visits.parquet."""
     if "machine" not in table.collect_schema().names():
         return None
@@ -82,7 +82,7 @@ def machines(study: Study, table: pl.LazyFrame) -> Machines | None:
 
 
 class _Logs(Struct, frozen=True):
-    """Logs of the ratios of a cell, by stack and machine."""
+    """Logarithms of a cell's ratios, by stack and machine."""
 
     cell: str
     first: str
@@ -123,8 +123,8 @@ def _of_cell(logs: _Logs) -> Iterator[Disagreement]:
 
 
 def _odd(study: Study, cells: Sequence[_Logs]) -> Iterator[OddMachine]:
-    """Odd machines, from each ratio's logarithm minus its cell's median, so that ratios of
-    different cells are comparable."""
+    """Yield the odd machines. The test subtracts the cell's median from each ratio's logarithm, so
+    that ratios of different cells are comparable."""
     first, *others = (s.name for s in study.stacks)
     found: list[OddMachine] = []
     for other in others:

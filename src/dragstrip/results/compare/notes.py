@@ -1,4 +1,4 @@
-"""Notes that a reader of a comparison of two capsules must know besides the numbers."""
+"""Writes notes that a reader of a comparison of two capsules must know besides the numbers."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -31,8 +31,8 @@ def notes(
     of_b: Sequence[Visit],
     pairs: Sequence[tuple[str, str]],
 ) -> list[str]:
-    """Sentences on what else differs besides the build; empty if nothing does. `pairs` are the
-    names of the compared stacks."""
+    """Return sentences on what else differs besides the build; none if nothing differs. `pairs` are
+    the names of the compared stacks."""
     return [
         *_predictions(a, b),
         *_meanings(a, b),
@@ -53,7 +53,7 @@ def _predictions(a: Capsule, b: Capsule) -> Iterator[str]:
 
 
 def _meanings(a: Capsule, b: Capsule) -> Iterator[str]:
-    """Sentences on names that stand for different things in the two capsules."""
+    """Yield sentences on names that stand for different things in the two capsules."""
     one, other = a.manifest.study, b.manifest.study
     kinds = (
         ("page", {p.name: p.digest for p in one.pages}, {p.name: p.digest for p in other.pages}),
@@ -73,7 +73,7 @@ def _meanings(a: Capsule, b: Capsule) -> Iterator[str]:
             if name in in_b and in_a[name] != in_b[name]:
                 alike = in_a[name].partition(", ")[2] == in_b[name].partition(", ")[2]
                 own = kind == "stack" and one.stack(name).brought != other.stack(name).brought
-                if not (alike and own):  # `_configurations` says in what
+                if not (alike and own):  # `_configurations` says in what they differ
                     yield f"{kind} {name} differs: A has {in_a[name]}; B has {in_b[name]}."
     shared = {p.name for p in (*one.pages, *other.pages) if sharing(p)}
     if shared and one.addresses != other.addresses:
@@ -88,7 +88,7 @@ def _meanings(a: Capsule, b: Capsule) -> Iterator[str]:
 
 
 def _configurations(a: Capsule, b: Capsule, pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Sentences with the lines in which configurations differ, for pairs of stacks with one
+    """Yield sentences with the lines in which configurations differ, for pairs of stacks with one
     program."""
     said: dict[tuple[str, ...], list[str]] = {}
     for name_a, name_b in pairs:
@@ -104,7 +104,8 @@ def _configurations(a: Capsule, b: Capsule, pairs: Sequence[tuple[str, str]]) ->
 
 
 def _done(a: Capsule, b: Capsule) -> Iterator[str]:
-    """A sentence on when pages count as loaded, unless it is the load event in both."""
+    """Yield a sentence on when pages count as loaded, unless that is the load event in both
+    capsules."""
     in_b = {p.name: p.done for p in b.manifest.study.pages}
     for page in a.manifest.study.pages:
         other = in_b.get(page.name, page.done)
@@ -127,8 +128,8 @@ def _unshared(a: Capsule, b: Capsule) -> Iterator[str]:
 
 
 def _surroundings(a: Capsule, b: Capsule) -> Iterator[str]:
-    """Sentences on versions and machines, from all starts of a capsule: a resumed one may have
-    several."""
+    """Yield sentences on versions and machines, from all starts of a capsule. A resumed capsule may
+    have several starts."""
     for what, of in _SURROUNDINGS.items():
         in_a, in_b = (sorted({of(s) for s in c.manifest.starts}) for c in (a, b))
         if in_a != in_b:

@@ -1,8 +1,8 @@
 """Measures how much a comparison varies from one start of the testbed to the next.
 
 Blocks of one start share its properties: the layout of memory, which caches are warm, the state of
-a browser's process. So do blocks of one boot, and of one machine. The interval of a ratio counts
-blocks, so it does not cover other starts, boots or machines.
+a browser's process. Blocks of one boot, and of one machine, share properties too. The interval of a
+ratio counts blocks, so it does not cover other starts, boots or machines.
 """
 
 from typing import Literal, get_args
@@ -38,9 +38,9 @@ class Between(Struct, frozen=True, kw_only=True):
 
 
 def between(cell: Observed, a: str, b: str, metric: str) -> tuple[Between, ...]:
-    """How much the ratio of `metric` of `b` to `a` differs between machines, between boots and
-    between restarts of the testbed. Each of these levels has a result if there are at least three
-    of its kind; machines come first. Empty if a load failed."""
+    """Measure how much the ratio of `metric` of `b` to `a` differs between machines, between boots
+    and between restarts of the testbed. Machines, boots or restarts have a result if there are at
+    least three of them; machines come first. Empty if a load failed."""
     rows = cell.stacks[a]
     if rows["testbed"].n_unique() < LEAST_GROUPS:  # and so of boots and machines
         return ()

@@ -22,7 +22,7 @@ from dragstrip.stats.spread import STATISTICS, Statistic, quantile_ratio
 def compare(
     study: Study, visits: Iterable[Visit], metrics: Sequence[str] | None = None
 ) -> list[Comparison]:
-    """Like `compare_all`, for visits in memory."""
+    """Compare stacks as `compare_all` does, from visits in memory."""
     table = frames(visits, study)["visits"].with_row_index("row").lazy()
     return compare_all(study, table, metrics)
 
@@ -30,10 +30,11 @@ def compare(
 def compare_all(
     study: Study, table: pl.LazyFrame, metrics: Sequence[str] | None = None
 ) -> list[Comparison]:
-    """Paired comparisons over the blocks that count, of every two stacks; see `compare_stacks`.
+    """Return paired comparisons of every two stacks over the blocks that count; see
+    `compare_stacks`.
 
-    In each pair `a` comes before `b` in the study's order of stacks, so the pairs against the
-    first stack, the baseline, come first. Pairs that cannot be compared are left out.
+    In each pair `a` comes before `b` in the study's order of stacks, so the pairs against the first
+    stack, the baseline, come first. Pairs that cannot be compared are left out.
     """
     pairs = [
         (a.name, b.name, tuple(one.words for one in inequalities(a, b)))
@@ -49,7 +50,7 @@ def compare_all(
 
 
 def compare_stacks(cell: Observed, a: str, b: str, metric: str) -> Comparison | None:
-    """The ratio b / a over the blocks that count.
+    """Return the ratio b / a over the blocks that count.
 
     None without such a block, or if a value is not above zero (such as no lost packets), because
     then there is no ratio. A load that failed or timed out only counts as slower than every load
@@ -81,7 +82,7 @@ def compare_stacks(cell: Observed, a: str, b: str, metric: str) -> Comparison | 
 
 
 def spreads(study: Study, table: pl.LazyFrame) -> list[Spread]:
-    """The spread of page load times of every two stacks; pairs as in `compare_all`."""
+    """Return the spread of page load times of every two stacks, in the order of `compare_all`."""
     found = (
         spread(cell, a.name, b.name, statistic)
         for cell in observed(study, table)
@@ -94,9 +95,9 @@ def spreads(study: Study, table: pl.LazyFrame) -> list[Spread]:
 def spread(
     cell: Observed, a: str, b: str, statistic: Statistic, metric: str = "plt_ms"
 ) -> Spread | None:
-    """The ratio b / a of a statistic of spread, over the blocks that count. Loads that failed or
-    timed out count as the time limit. None without such a block, or if a stack's times do not
-    spread."""
+    """Return the ratio b / a of a statistic of spread, over the blocks that count. Loads that
+    failed or timed out count as the time limit. None without such a block, or if a stack's times do
+    not spread."""
     of_a, of_b = cell.of(a, metric).values, cell.of(b, metric).values
     both = ~(np.isnan(of_a) | np.isnan(of_b))
     values_a, values_b = of_a[both].tolist(), of_b[both].tolist()

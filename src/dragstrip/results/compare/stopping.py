@@ -1,5 +1,5 @@
-"""Ends cells early, by group-sequential stopping or because they take long, and reports the
-decisions and the saving."""
+"""Ends cells early, by group-sequential stopping or because their loads take long, and reports the
+decisions and the blocks saved."""
 
 import math
 import statistics
@@ -25,7 +25,7 @@ LEAST_RUNS = 2
 
 
 class Decided(Struct, frozen=True, kw_only=True):
-    """The decision on the page load time of stack `b` against the first stack, on one cell."""
+    """The decision on the page load time of stack `b` against the first stack's, on one cell."""
 
     page: str
     network: str
@@ -38,18 +38,19 @@ class Decided(Struct, frozen=True, kw_only=True):
     low: float | None
     high: float | None
     """Upper end of the repeated confidence interval of b / a, which holds at all looks together.
-    None if it needs more blocks than were made."""
+    None if the interval needs more blocks than were made."""
 
 
 class Saving(Struct, frozen=True, kw_only=True):
-    """Number of blocks that count or were given up, compared with all runs of all cells."""
+    """Number of blocks that count or were given up, compared with the number if every cell had all
+    its runs."""
 
     made: int
     fixed: int
     decided: tuple[Decided, ...]
     """Decisions by cell and stack; empty for a study without stopping."""
     slow: int = 0
-    """Number of cells that ended because they take long."""
+    """Number of cells that ended because their loads take long."""
 
     @property
     def share(self) -> float:
@@ -61,8 +62,8 @@ BlockTimes = Mapping[str, Sequence[Observation | None]]
 
 
 def stop_rule(study: Study) -> StopRule | None:
-    """A rule that ends a cell when it takes long, or when each stack is decided: faster, slower or
-    equivalent to the first."""
+    """Return a rule that ends a cell when its loads take long, or when each stack is decided:
+    faster, slower or equivalent to the first. None for a study whose cells cannot end early."""
     if study.bridge and _sequential(study):
         return _settled(study, BuiltBridge(study.bridge))
     if not (study.slow or _sequential(study)):
@@ -76,8 +77,8 @@ def stop_rule(study: Study) -> StopRule | None:
 
 
 def _settled(study: Study, bridge: BuiltBridge) -> StopRule:
-    """A rule that ends a cell of a bridge when every factor's share is decided on this network
-    alone."""
+    """Return a rule that ends a cell of a bridge when every factor's share is decided on this
+    network alone."""
     assert study.stopping
     nodes = tuple(bridge.stacks)
     names = [stack.name for stack in bridge.stacks.values()]
@@ -104,7 +105,7 @@ def _settled(study: Study, bridge: BuiltBridge) -> StopRule:
 
 
 def _share_decided(values: Sequence[float], plan: Plan) -> bool:
-    """Whether the interval printed by `dragstrip.results.compare.attribution` decides."""
+    """Return whether the interval printed by `dragstrip.results.compare.attribution` decides."""
     return decide(values, plan, of_mean).verdict != "go on"
 
 
@@ -113,8 +114,8 @@ def _sequential(study: Study) -> bool:
 
 
 def _takes_long(study: Study, seen: BlockTimes) -> bool:
-    """Whether the cell takes long, judged only by its first blocks, so that later ones never change
-    it."""
+    """Return whether the cell's loads take long. Only the cell's first blocks decide, so that later
+    blocks never change the answer."""
     if not study.slow:
         return False
     loads_ms = [x.value_ms for loads in seen.values() for x in loads[: study.slow.runs] if x]
@@ -127,8 +128,8 @@ def _decided(study: Study, seen: BlockTimes) -> bool:
 
 
 def saving(study: Study, table: pl.LazyFrame) -> Saving | None:
-    """The blocks saved by stopping early; None for a study whose cells cannot end early. `table` is
-    the same as for `dragstrip.results.observed.observed`."""
+    """Return the blocks saved by stopping early; None for a study whose cells cannot end early.
+    `table` is the table that `dragstrip.results.observed.observed` takes."""
     if not (study.slow or _sequential(study)):
         return None
     first, *others = (s.name for s in study.stacks)
@@ -167,7 +168,7 @@ def _of_visits(study: Study, blocks: Sequence[BlockVisits]) -> BlockTimes:
 
 
 def _of_cell(cell: Observed) -> BlockTimes:
-    """Page load times of the cell's blocks that count."""
+    """Return the page load times of the cell's blocks that count."""
     return {stack: _by_index(cell, stack) for stack in cell.stacks}
 
 
@@ -179,8 +180,8 @@ def _by_index(cell: Observed, stack: str) -> list[Observation | None]:
 
 
 def _decide(study: Study, seen: BlockTimes, b: str) -> Decision:
-    """The decision on stack `b`, in which a load that never ended is slower than every load that
-    did. Such loads never show that two stacks are equivalent."""
+    """Decide on stack `b`. A load that never ended counts as slower than every load that did. Such
+    loads never show that two stacks are equivalent."""
     assert study.stopping
     both = zip(seen[study.stacks[0].name], seen[b], strict=True)
     pairs = [(x, y) for x, y in both if x and y]

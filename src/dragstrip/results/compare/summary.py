@@ -32,7 +32,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
     low: float | None
     high: float | None
     """Upper end of the 95 % confidence interval of `ratio`; both ends are None with fewer than five
-    blocks. JSON has null for one infinite end, with a number at the other."""
+    blocks. In JSON, null at one end and a number at the other means that the first end is
+    infinite."""
     n: int
     """Number of blocks that count."""
     page: str
@@ -41,14 +42,14 @@ class Comparison(Struct, frozen=True, kw_only=True):
     """Number of blocks of `n` in which a load of `a` or `b` failed or timed out. Such a load has
     the worst rank."""
     none_ended: bool = False
-    """Whether no load of `a` or `b` ended. Then there is nothing to compare, and `ratio` is 1."""
+    """Whether no load of `a` or `b` ended. Then there is no time to compare, and `ratio` is 1."""
     connection: ConnectionMode = "first"
     also_differ: tuple[str, ...] = ()
     """Differences of `b` from `a` besides the protocol, such as ``initial window 32 against 10``;
-    `dragstrip why` says how much of the ratio each explains."""
+    `dragstrip why` says how much of the ratio each difference explains."""
     bound: Bound | None = None
     """Bounds of the ratio for the missing visits, if invalid visits affect stacks unequally or
-    affect many visits of a stack. Then they decide, not the interval."""
+    affect many visits of a stack. Then the bounds decide, not the interval."""
 
     between: tuple[Between, ...] | UnsetType = UNSET
     """The spread over machines, boots and restarts; left out if there were fewer than three of
@@ -111,8 +112,8 @@ class VisitLine(Struct, frozen=True, kw_only=True):
 
 
 class PageAddresses(Struct, frozen=True, kw_only=True):
-    """Number of addresses of a page's hosts. If it is less than the number of hosts, some share
-    one."""
+    """Number of addresses of a page's hosts. If it is less than the number of hosts, some hosts
+    share an address."""
 
     page: str
     hosts: int
@@ -139,7 +140,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     controls: tuple[Control, ...] | UnsetType = UNSET
     """Results of the controls; left out for a study without controls."""
     stopping: Saving | UnsetType = UNSET
-    """The saving of stopping early; left out for a study that does not stop early."""
+    """The blocks saved by stopping early; left out for a study that does not stop early."""
     invalid_rates: tuple[Bias, ...]
     """Invalid rates of the cells with an invalid visit, and whether some stacks are affected
     more."""
@@ -157,8 +158,8 @@ def summarise(
     pages: Sequence[Page] = (),
     addresses: Addresses = "one-each",
 ) -> Summary:
-    """The summary. `comparisons`, `controls` and `stopping` come from the modules of these names in
-    `dragstrip.results.compare`. Only one of the `visits` is in memory at a time."""
+    """Make the summary. `comparisons`, `controls` and `stopping` come from the modules of these
+    names in `dragstrip.results.compare`. Only one of the `visits` is in memory at a time."""
     lines = tuple(map(_line, visits))
     return Summary(
         study=study,

@@ -1,8 +1,8 @@
-"""The traffic of both sides of a difference, and the causes that it points to.
+"""Shows the traffic of both sides of a difference, and the causes that this traffic points to.
 
 Evidence is not attribution: `dragstrip.results.compare.attribution` finds by experiment the effects
-of properties that can be changed alone. For others, such as a server's buffers, there is only this
-evidence.
+of properties that can be changed alone. For other properties, such as a server's buffers, there is
+only this evidence.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -25,14 +25,14 @@ SIGNS = (
 _ROUNDS = 3
 """Fewest round trips that a window must fill to count as no longer growing."""
 _FULL = 0.8
-"""A round trip counts as full if it carried this share of the link's capacity."""
+"""Share of the link's capacity that a full round trip carried at least."""
 _LONG = 0.3
-"""Full round trips matter if they make up this share of the page load time."""
+"""Share of the page load time from which full round trips matter."""
 _NEAR = 0.25
 """Largest relative difference between a round trip's bytes and a window for the two to match."""
 _FEW_LOST = 3
 _LATER_MS, _LATER_SHARE = 5.0, 0.05
-"""Delays of answers matter from these values: ms, and share of the page load time."""
+"""Least delay of answers that matters: in ms, and as a share of the page load time."""
 
 Cause = Literal["window", "losses", "spurious", "server"]
 _Values = Mapping[str, float | None]
@@ -47,7 +47,7 @@ class Sign(Struct, frozen=True, kw_only=True):
 
 
 class Pointer(Struct, frozen=True, kw_only=True):
-    """A sign that points to a cause on one side.
+    """A sign of traffic that points to a cause on one side.
 
     ``window``: round trips in this direction carried at most `size` bytes, `times` times.
     ``losses``: the link dropped `times` packets more than for the other stack. ``spurious``: the
@@ -60,7 +60,7 @@ class Pointer(Struct, frozen=True, kw_only=True):
     side: Side = "down"
     size: int | None = None
     fits: int | None = None
-    """Bytes that the link carries in a round trip; None without a limit."""
+    """Bytes that the link carries in a round trip; None if the link has no rate limit."""
     granted: int | None = None
     """The flow-control window that matches `size`; None if unknown."""
     congestion: int | None = None
@@ -77,7 +77,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 def evidence(seen: Observed, network: Network, a: Stack, b: Stack) -> Evidence:
-    """The evidence of a cell's visits that count. A side without such visits has no evidence."""
+    """Return the evidence of a cell's visits that count. A side without such visits has no
+    evidence."""
     both = [_medians(seen.stacks[stack.name]) for stack in (a, b)]
     signs = (Sign(metric=m, a=both[0][m], b=both[1][m]) for m in SIGNS)
     pointers: list[Pointer] = []
@@ -97,7 +98,7 @@ def _medians(visits: pl.DataFrame) -> _Values:
 
 
 def _window(stack: Stack, own: _Values, other: _Values, network: Network) -> Iterator[Pointer]:
-    """Each direction in which round trips stopped growing below what the link carries."""
+    """Yield each direction in which round trips stopped growing below what the link carries."""
     sides: tuple[Side, ...] = ("down", "up")
     for side in sides:
         size, times = own[f"{side}_flight_bytes"], own[f"{side}_flights"]
@@ -122,7 +123,8 @@ def _window(stack: Stack, own: _Values, other: _Values, network: Network) -> Ite
 
 
 def _granted(stack: Stack, size: float) -> int | None:
-    """The flow-control window of our origin, if it matches an upload's bytes per round trip."""
+    """Return the flow-control window of our origin, if it matches an upload's bytes per round trip;
+    otherwise None."""
     granted = stack.flow_window_bytes
     known = "flow_window_bytes" not in stack.own and stack.protocol != "h1"
     return granted if known and abs(size - granted) < _NEAR * granted else None

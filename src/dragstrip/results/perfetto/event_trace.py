@@ -1,9 +1,10 @@
-"""A trace of track events, in Perfetto's protobuf form.
+"""Writes a trace of track events in Perfetto's protobuf form.
 
-https://perfetto.dev/docs/reference/synthetic-track-event describes it: packets that describe
-tracks, then events on them. Numbers are those of the fields in Perfetto's protos/perfetto/trace:
-trace_packet.proto, track_descriptor.proto, track_event.proto and debug_annotation.proto. Tests
-read what this writes with the messages that Perfetto's own Python package has.
+https://perfetto.dev/docs/reference/synthetic-track-event describes the form: packets that describe
+tracks, then events on the tracks. The numbers here are field numbers of Perfetto's
+protos/perfetto/trace: trace_packet.proto, track_descriptor.proto, track_event.proto and
+debug_annotation.proto. Tests read the written traces with the messages that Perfetto's own Python
+package has.
 """
 
 import struct
@@ -22,7 +23,7 @@ _UNIT_COUNT = 2
 
 
 class EventTrace:
-    """Collects tracks and events; `encoded` is the file. Times are ns of one clock."""
+    """Collects tracks and events; `encoded` returns the file. Times are ns of one clock."""
 
     def __init__(self) -> None:
         self._descriptors: list[bytes] = []
@@ -30,11 +31,11 @@ class EventTrace:
         self._ranks: dict[int, int] = {}
 
     def track(self, name: str, parent: Track | None = None) -> Track:
-        """A new track, below those that its parent already has."""
+        """Add a track below those that its parent already has."""
         return self._track(name, parent, b"")
 
     def counter(self, name: str, unit: str, parent: Track | None = None) -> Track:
-        """A new track of values in a unit."""
+        """Add a track of values in a unit."""
         kind = _message(8, _number(3, _UNIT_COUNT) + _text(6, unit))
         return self._track(name, parent, kind)
 
@@ -47,15 +48,16 @@ class EventTrace:
         facts: Mapping[str, Value] | None = None,
         flow: int | None = None,
     ) -> None:
-        """Something that lasts, or an instant if it does not. On one track, spans nest or follow
-        each other. Arrows join the spans of one `flow`."""
+        """Add something that lasts, or an instant if its start is its end. On one track, spans nest
+        or follow each other. Arrows join the spans of one `flow`."""
         body = _text(23, name) + _facts(facts or {})
         body += b"" if flow is None else _tag(47, 1) + struct.pack("<Q", flow)
         length_ns = end_ns - start_ns
         if length_ns <= 0:
             self._event(start_ns, 1, track, _INSTANT, body)
             return
-        # Of events at one time: what ends, the shortest first, then what begins, the longest first.
+        # Order of events at one time: first those that end, the shortest first; then those that
+        # begin, the longest first.
         self._event(start_ns, -length_ns, track, _BEGIN, body)
         self._event(end_ns, length_ns - (1 << 62), track, _END, b"")
 

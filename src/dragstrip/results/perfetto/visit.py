@@ -1,4 +1,4 @@
-"""One visit as a trace: page, browser, link, server and connections on one clock.
+"""Writes one visit as a trace: page, browser, link, server and connections on one clock.
 
 Time in the trace is CLOCK_REALTIME, so traces of one capsule can be put side by side.
 """
@@ -31,8 +31,11 @@ def visit_trace(
     packets: Sequence[Packet] = (),
     frames_ms: Sequence[float] = (),
 ) -> bytes:
-    """The trace. `qlog` are the connections' traces, `packets` those of the capture, `frames_ms`
-    when the browser drew; each may be empty, and its tracks are then missing."""
+    """Write the trace.
+
+    `qlog` are the connections' traces, `packets` those of the capture, and `frames_ms` the times at
+    which the browser drew. Each may be empty; then its tracks are missing.
+    """
     made = _Visit(visit)
     made.page(frames_ms)
     made.requests()
@@ -49,7 +52,7 @@ class _Visit:
         self.trace = EventTrace()
 
     def page(self, frames_ms: Sequence[float]) -> None:
-        """Load, paints, frames and how complete the picture was."""
+        """Add the load, the paints, the frames, and how complete the picture was."""
         visit, trace = self._visit, self.trace
         of = f"{visit.page} over {visit.network}, {visit.stack}"
         group = trace.track(f"page: {of}")
@@ -86,7 +89,7 @@ class _Visit:
                 trace.value(complete, self._ns(at_ms), share * 100)
 
     def requests(self) -> None:
-        """What the browser asked for, in lanes, with the phases of each."""
+        """Add the browser's requests, in lanes, with the phases of each request."""
         group = self.trace.track("browser: requests")
         seen: Counter[str] = Counter()
         spans = [(r.start_ms, _end_ms(r), r) for r in self._visit.requests]
@@ -105,7 +108,7 @@ class _Visit:
                 self.trace.span(lane, name, self._ns(from_ms), self._ns(to_ms))
 
     def served(self) -> None:
-        """What the server answered, in lanes; arrows lead here from the browser's requests."""
+        """Add the server's answers, in lanes. Arrows lead from the browser's requests to them."""
         if not self._visit.served:
             return
         group = self.trace.track("server: answers")
@@ -124,7 +127,7 @@ class _Visit:
             )
 
     def link(self, side: Side, packets: Sequence[Packet]) -> None:
-        """What one direction carried, what its queue dropped, and what was inside it."""
+        """Add what one direction carried, what its queue dropped, and what was inside the link."""
         report = self._visit.link.direction(side) if self._visit.link else None
         mine = [packet for packet in packets if packet.side == side]
         if report is None or (not report.timeline and not mine):
@@ -172,7 +175,8 @@ class _Visit:
             self.trace.value(drops, quiet_ns, 0)
 
     def connections(self, qlog: Sequence[QlogTrace]) -> None:
-        """The server's connections: handshake, and window, flight and losses if qlog was kept."""
+        """Add the server's connections: handshakes, and if qlog was kept also window, flight and
+        losses."""
         if not self._visit.connections:
             return
         by_id = {int(t["common_fields"]["group_id"]): t for t in qlog}
@@ -210,7 +214,7 @@ class _Visit:
     def _lanes(
         self, group: Track, spans: Sequence[tuple[float, float, _T]]
     ) -> Iterable[tuple[Track, tuple[float, float, _T]]]:
-        """Each span, in order of its start, with a track on which nothing else goes on then."""
+        """Yield each span, in order of its start, with a track that is free during the span."""
         free: list[tuple[float, int]] = []
         tracks: list[Track] = []
         for span in sorted(spans, key=lambda span: span[:2]):
@@ -230,7 +234,7 @@ class _Visit:
 
 
 def _flow(url: str, nth: int) -> int:
-    """What the n-th request for a URL and its answer share."""
+    """Return the number that the n-th request for a URL and its answer share."""
     number = 0xCBF29CE484222325  # FNV-1a, 64 bits
     for byte in f"{nth} {url}".encode():
         number = (number ^ byte) * 0x100000001B3 & (1 << 64) - 1
@@ -242,7 +246,7 @@ def _end_ms(request: Request) -> float:
 
 
 def _phases(request: Request, end_ms: float) -> Iterable[tuple[str, float, float]]:
-    """Name, start and end of what a request did, one after the other, within the request."""
+    """Yield name, start and end of the request's phases, one after the other."""
     marks = [
         ("name lookup", request.dns_start_ms, request.dns_end_ms),
         ("connect", request.connect_start_ms, request.connect_end_ms),

@@ -1,1 +1,1 @@
-"""A capsule's tables: built, described, exported."""
+"""Builds, describes and exports a capsule's tables."""

@@ -6,10 +6,10 @@ served.parquet     one row per request as the origin saw it
 connections.parquet  one row per connection of the origin, with its transport's statistics
 
 Columns carry the names of `dragstrip.model.visit` and so their units; columns of a nested record
-carry its name in front, such as ``link_down_lateness_p99_us``. A metric has one column, by its own
-name, also where a nested record holds it. A field added to the model is a column the next time the
-tables are written. Rows of requests and served join on the first six columns, which all three
-tables share.
+carry its name in front, such as ``link_down_lateness_p99_us``. A metric has one column with the
+metric's name, even if a nested record holds it. A field added to the model is a column the next
+time the tables are written. Rows of requests and served join on the first six columns, which all
+three tables share.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -82,7 +82,8 @@ METRIC_OF: Mapping[str, str] = {
 """Nested fields that are metrics. They have one column, with the metric's name; older tables have
 both names."""
 _LONG = frozenset({"loss_fates"})
-"""Fields that are too long for a table: they list each packet, and are only in the journal."""
+"""Fields that are too long for a table because they list each packet. They are only in the
+journal."""
 
 
 _RULES = "dragstrip_rules"
@@ -108,8 +109,8 @@ def write(capsule: Path, visits: Iterable[Visit], study: Study) -> None:
 
 
 def fresh(capsule: Capsule, name: str) -> bool:
-    """Whether the table's file is not older than the journal, has all current columns, and has
-    verdicts by today's rules.
+    """Return whether the table's file is not older than the journal, has all current columns, and
+    has verdicts by today's rules.
 
     A capsule without a journal has only its tables, which always count as fresh.
     """
@@ -125,7 +126,7 @@ def fresh(capsule: Capsule, name: str) -> bool:
 
 
 def judged_by(table: Path) -> int:
-    """Version of the rules that the verdicts in this file follow."""
+    """Return the version of the rules that the verdicts in this file follow."""
     return int(pl.read_parquet_metadata(table).get(_RULES, 1))
 
 
@@ -136,7 +137,7 @@ def refresh(capsule: Capsule) -> None:
 
 
 def scan(capsule: Capsule, name: str) -> pl.LazyFrame:
-    """A fresh table, to be read lazily; column `row` counts its rows.
+    """Open a fresh table, to be read lazily; column `row` counts its rows.
 
     Row i of the visits is line i of the journal.
     """
@@ -144,7 +145,7 @@ def scan(capsule: Capsule, name: str) -> pl.LazyFrame:
 
 
 def _batches(visits: Iterable[Visit]) -> Iterator[list[Visit]]:
-    """Batches of visits; at least one, which may be empty."""
+    """Yield batches of visits; at least one, which may be empty."""
     left = iter(visits)
     yield list(islice(left, _BATCH_VISITS))
     while batch := list(islice(left, _BATCH_VISITS)):
@@ -152,7 +153,7 @@ def _batches(visits: Iterable[Visit]) -> Iterator[list[Visit]]:
 
 
 def frames(visits: Iterable[Visit], study: Study | None = None) -> dict[str, pl.DataFrame]:
-    """The tables by name, with all columns even without rows.
+    """Return the tables by name, with all columns even without rows.
 
     Without `study`, metrics that need network and stack are empty.
     """
@@ -169,7 +170,7 @@ def frames(visits: Iterable[Visit], study: Study | None = None) -> dict[str, pl.
 
 
 def schemas(study: Study | None = None) -> dict[str, Schema]:
-    """The columns of every table. Those of visits include the study's own metrics."""
+    """Return the columns of every table. The table of visits includes the study's own metrics."""
     key_columns = {name: _visit_schema()[name] for name in KEYS}
     return {
         "visits": _visit_schema() | dict.fromkeys((n for n in _objects(study)), pl.Float64()),
@@ -229,7 +230,7 @@ def _visit_schema() -> Schema:
 
 
 def _nested(kinds: Mapping[str, type[Struct]], records: Iterable[Struct | None]) -> Row:
-    """The columns of nested records; `records` has the order of `kinds`."""
+    """Return the columns of nested records; `records` has the order of `kinds`."""
     row: Row = {}
     for (name, kind), record in zip(kinds.items(), records, strict=True):
         row |= _values(kind, record, f"{name}_")
@@ -251,8 +252,8 @@ def _once(columns: dict[str, T]) -> dict[str, T]:
 
 @cache
 def _schema(kind: type[Struct], prefix: str = "") -> Schema:
-    """The columns for a record's scalar fields. Fields that hold records have their own tables or
-    prefixed columns."""
+    """Return the columns for a record's scalar fields. Fields that hold records have their own
+    tables or prefixed columns."""
     hints = get_type_hints(kind).items()
     found = {name: _column(hint) for name, hint in hints if name not in _LONG}
     return {prefix + name: column for name, column in found.items() if column is not None}

@@ -1,4 +1,4 @@
-"""Describes the columns of a capsule's tables, by the model's own docstrings.
+"""Describes the columns of a capsule's tables, using the model's own docstrings.
 
 Columns and their descriptions both come from the types of `dragstrip.model.visit`, so a new field
 brings its description along. The unit comes from the column's name.
@@ -26,7 +26,8 @@ _UNITS = (
     ("lost_(before|behind)|burst_(trials|lost)", "packets"),
     ("_share(_|$)|realised_loss|^utilisation$|^down_overhead$", "share of 1"),
 )
-"""Pairs of a pattern and a unit. The first pattern that a column's name contains gives its unit."""
+"""Pairs of a pattern and a unit. The first pattern that matches a column's name gives the column's
+unit."""
 
 _WORDS = {
     "page": "Name of the page.",
@@ -107,7 +108,7 @@ _TABLE_RECORD = {
 
 
 def describe(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """One row per column: table, column, type, unit (empty without one), meaning."""
+    """Return one row per column: table, column, type, unit (empty without one), meaning."""
     rows = [
         {
             "table": table,
@@ -127,7 +128,7 @@ def unit(column: str) -> str:
 
 
 def meaning(table: str, column: str) -> str:
-    """Description of a column in a sentence or two; empty if unknown."""
+    """Describe a column in a sentence or two; empty if unknown."""
     keys = {name: said for name, said in _docs()["Visit"].items() if name in KEYS}
     own = {**_WORDS, **keys, **_docs().get(_TABLE_RECORD.get(table, ""), {})}
     if table == "visits":

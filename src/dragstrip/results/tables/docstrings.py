@@ -1,6 +1,6 @@
 """Reads descriptions of the model's fields from the docstrings below them.
 
-So tables of columns or limits always agree with the model.
+Tables of columns or limits therefore always agree with the model.
 """
 
 import ast
@@ -12,7 +12,8 @@ from types import ModuleType
 
 @cache
 def docstrings(module: ModuleType) -> Mapping[str, Mapping[str, str]]:
-    """The docstrings below the fields and properties of a module's records, by record and field."""
+    """Return the docstrings below the fields and properties of a module's records, by record and
+    field."""
     tree = ast.parse(inspect.getsource(module))
     return {c.name: _fields(c) for c in tree.body if isinstance(c, ast.ClassDef)}
 

@@ -19,8 +19,8 @@ Format = Literal["csv", "parquet", "har", "perfetto", "qlog"]
 
 
 def export(capsule: Capsule, folder: Path, to: Format, qlog: QlogVersion = "draft") -> list[Path]:
-    """Write a capsule's visits into `folder`; returns the files, oldest visit first if there is one
-    per visit. `qlog` is the version of that format.
+    """Write a capsule's visits into `folder`; return the files. If there is one file per visit, the
+    oldest visit comes first. `qlog` is the version of the qlog format.
 
     CSV and Parquet contain the tables of `dragstrip.results.tables.build`; ``stacks``, with each
     stack's properties and its differences from the first; and ``columns.csv``, which describes

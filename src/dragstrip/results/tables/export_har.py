@@ -1,8 +1,8 @@
-"""HARs of a capsule's visits, one per visit, each with dragstrip's verdict.
+"""Writes HARs of a capsule's visits, one per visit, each with dragstrip's verdict.
 
-The HAR that was recorded with the visit has all headers. If it is missing, one is made from the
-journal, without headers. The page's `_dragstrip` field names stack, network and verdict, so that
-these stay with the HAR.
+The HAR that was recorded with the visit has all headers. If that HAR is missing, one is made from
+the journal, without headers. The page's `_dragstrip` field names stack, network and verdict, so
+that these stay with the HAR.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ Archive = dict[str, Any]
 
 
 def write_hars(capsule: Capsule, folder: Path) -> list[Path]:
-    """Write one ``.har`` per visit into `folder`, which must exist; returns the files in the order
+    """Write one ``.har`` per visit into `folder`, which must exist; return the files in the order
     of the visits."""
     recorded = dict(_recorded(capsule.path / "har"))
     written = []
@@ -36,7 +36,7 @@ def write_hars(capsule: Capsule, folder: Path) -> list[Path]:
 
 
 def _recorded(folder: Path) -> Iterator[tuple[str, Path]]:
-    """The recorded HARs of the capsule, by the id of their visit."""
+    """Yield the recorded HARs of the capsule, with the id of their visit."""
     for path in sorted(folder.glob("*.har")):
         yield _read(path)["log"]["pages"][0]["id"], path
 

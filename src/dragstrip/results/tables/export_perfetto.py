@@ -1,4 +1,5 @@
-"""A capsule's visits as traces for Perfetto, one per visit, from whatever the capsule kept."""
+"""Writes a capsule's visits as traces for Perfetto, one per visit, from whatever the capsule
+kept."""
 
 from pathlib import Path
 
@@ -14,8 +15,8 @@ from dragstrip.visit.qlog import QlogTrace
 
 
 def write_traces(capsule: Capsule, folder: Path) -> list[Path]:
-    """Writes ``VISIT.perfetto-trace`` for each visit into `folder`, which exists; returns them in
-    the order of the visits."""
+    """Write ``VISIT.perfetto-trace`` for each visit into `folder`, which must exist; return the
+    files in the order of the visits."""
     written = []
     for visit in capsule.visits():
         trace = visit_trace(

@@ -1,4 +1,4 @@
-"""qlog of a capsule's visits, in the current draft or as it was kept."""
+"""Writes the qlog of a capsule's visits, in the current draft or as it was kept."""
 
 from pathlib import Path
 from typing import Literal
@@ -11,8 +11,9 @@ QlogVersion = Literal["draft", "0.3"]
 
 
 def write_qlogs(capsule: Capsule, folder: Path, version: QlogVersion) -> list[Path]:
-    """Writes ``VISIT-CONNECTION.sqlog`` for each connection, or ``VISIT.qlog`` of version 0.3 for
-    each visit, into `folder`, which exists; returns them in the order of the visits.
+    """Write qlog files into `folder`, which must exist; return them in the order of the visits. The
+    files are ``VISIT-CONNECTION.sqlog`` for each connection, or ``VISIT.qlog`` of version 0.3 for
+    each visit.
 
     Raises `InputError` if the capsule has no qlog.
     """

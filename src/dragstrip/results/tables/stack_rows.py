@@ -1,5 +1,5 @@
-"""A table with one row per stack: its properties, and its differences from the first stack besides
-the protocol."""
+"""Makes a table with one row per stack: its properties, and its differences from the first stack
+besides the protocol."""
 
 import polars as pl
 
