@@ -21,7 +21,7 @@ _FIRST_PORT = 5201
 _UDP_PAYLOAD = 1472
 _UDP_PACKET = 1500
 _FLOWING_PACKETS = 20
-"""A load counts as running from this number of packets in its direction."""
+"""Number of packets in a load's direction from which the load counts as running."""
 _LOOK_S = 0.02
 
 
@@ -33,7 +33,8 @@ class RunningBackground:
     clients: Sequence["subprocess.Popen[bytes]"]
 
     def stop(self) -> tuple[BackgroundReport, ...]:
-        """End every flow and return what each sent. Raises `TestbedError` if one had failed."""
+        """End every flow and return what each load sent. Raises `TestbedError` if a load had
+        failed."""
         return tuple(
             _report(load, client.communicate()[0])
             for load, client in zip(self.loads, self.clients, strict=True)
@@ -46,7 +47,7 @@ def background(
 ) -> Iterator[RunningBackground]:
     """Run `loads` to the end of the context. The context begins when the longest lead time is over.
 
-    A lead time begins when packets of each load are seen in the link. Raises `TestbedError`.
+    The lead times begin when packets of each load are seen in the link. Raises `TestbedError`.
     """
     if loads and not shutil.which("iperf3"):
         raise TestbedError("background load needs iperf3: install the package iperf3")
@@ -120,7 +121,7 @@ class _Sum(msgspec.Struct, frozen=True):
 
 class _End(msgspec.Struct, frozen=True):
     sum_sent: _Sum = _Sum()
-    sum: _Sum = _Sum()  # UDP
+    sum: _Sum = _Sum()  # only in the result of a UDP test
 
 
 class _Result(msgspec.Struct, frozen=True):

@@ -12,16 +12,16 @@ _UNFINISHED = "unfinished-"
 
 
 def cache_folder(name: str) -> Path:
-    """The folder `name` in this user's cache. Deleting it costs only time."""
+    """Return the folder `name` in this user's cache. Deleting it costs only time."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "dragstrip" / name
 
 
 @contextmanager
 def unfinished(root: Path) -> Iterator[Path]:
-    """A scratch folder in `root`, so that finished files can be renamed into place.
+    """Yield a scratch folder in `root`, from which finished files can be renamed into place.
 
-    Only one installation runs at a time, so leftovers of earlier ones are removed.
+    Only one installation runs at a time, so leftovers of earlier installations are removed.
     """
     root.mkdir(parents=True, exist_ok=True)
     with (root / "lock").open("w") as lock:

@@ -4,18 +4,19 @@ from dragstrip.model.errors import DragstripError
 
 
 class TestbedError(DragstripError):
-    """The testbed cannot run here. The text says what was attempted and what to do."""
+    """Raised if the testbed cannot run on this machine. The text says what was attempted and what
+    to do."""
 
     __test__ = False
 
 
 class ProgramEnded(TestbedError):
-    """A program of a running testbed ended by itself; a new testbed may do better."""
+    """Raised if a program of a running testbed ended by itself. A new testbed may work."""
 
     __test__ = False
 
 
 class GuestEnded(ProgramEnded):
-    """The guest of a race in virtual time died, or was ended because it hung."""
+    """Raised if the guest of a race in virtual time died, or was ended because it hung."""
 
     __test__ = False

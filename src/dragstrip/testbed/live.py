@@ -21,7 +21,7 @@ from dragstrip.testbed.workspace import workspace
 
 
 class Outside:
-    """Stands in for the `Origin` if servers are outside our control. Its commands have no
+    """Stands in for the `Origin` when servers are outside our control. Its commands have no
     effect."""
 
     authority = ""
@@ -51,7 +51,7 @@ class Outside:
 
 @contextlib.contextmanager
 def live_testbed(ca: Path | None = None) -> Iterator[Testbed]:
-    """A testbed with client and link as in `testbed`. The link leads to the caller's network.
+    """Open a testbed with client and link as in `testbed`. The link leads to the caller's network.
 
     The way out, and all its traces in the caller's namespace, end with the context, see `uplink`.
     Raises `TestbedError`.

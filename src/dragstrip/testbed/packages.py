@@ -16,10 +16,10 @@ HEADLESS = "chromium-headless-shell"
 class SystemPackage(Struct, frozen=True, kw_only=True):
     name: str
     brings: str
-    """A program or file that the package installs. If it exists, the package is not needed."""
+    """A program or file that the package installs. If that exists, the package is not needed."""
     use: str
     needed: bool = True
-    """Whether races need it."""
+    """Whether races need the package."""
 
     @property
     def present(self) -> bool:
@@ -58,8 +58,8 @@ def missing(packages: Iterable[SystemPackage]) -> list[SystemPackage]:
 
 
 def as_root(argv: Sequence[str]) -> list[str]:
-    """The command, prefixed with sudo unless the caller is root. Raises `TestbedError` if sudo is
-    missing."""
+    """Return the command, prefixed with sudo unless the caller is root. Raises `TestbedError` if
+    sudo is missing."""
     if os.geteuid() == 0:
         return [*argv]
     if shutil.which("sudo"):
@@ -68,7 +68,8 @@ def as_root(argv: Sequence[str]) -> list[str]:
 
 
 def install_command(packages: Sequence[SystemPackage]) -> list[str]:
-    """The apt-get command that installs these packages. Raises `TestbedError` without apt-get."""
+    """Return the apt-get command that installs these packages. Raises `TestbedError` without
+    apt-get."""
     names = [p.name for p in packages]
     if not shutil.which("apt-get"):
         raise TestbedError(
@@ -78,17 +79,17 @@ def install_command(packages: Sequence[SystemPackage]) -> list[str]:
 
 
 def update() -> None:
-    """Download apt's package lists, without which it knows no packages. Raises `TestbedError`."""
+    """Download apt's package lists, without which apt knows no packages. Raises `TestbedError`."""
     _run(as_root(["apt-get", "update", "-qq"]))
 
 
 def install(packages: Sequence[SystemPackage]) -> None:
-    """Install packages with apt, and show its output. Raises `TestbedError`."""
+    """Install packages with apt, and show apt's output. Raises `TestbedError`."""
     _run(install_command(packages))
 
 
 def offered(package: SystemPackage) -> bool:
-    """Whether apt can install it here."""
+    """Return whether apt can install the package on this machine."""
     argv = ["apt-cache", "policy", package.name]
     done = subprocess.run(argv, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
     return "Candidate: " in done.stdout and "Candidate: (none)" not in done.stdout

@@ -1,4 +1,4 @@
-"""Precedence: on a busy machine browser and server get a CPU before other processes.
+"""Gives browser and server precedence: on a busy machine they get a CPU before other processes.
 
 Under round robin scheduling (sched(7)), a thread that is ready runs at once and displaces any
 thread of ordinary processes. No niceness does that. The kernel reserves a twentieth of each second
@@ -25,7 +25,8 @@ _KEPT_FOR_OTHERS = Path("/proc/sys/kernel/sched_rt_runtime_us")
 
 
 class Precedence:
-    """The precedence of a testbed's browsers and servers, and of this thread, which drives them."""
+    """Manages the precedence of a testbed's browsers and servers, and of this thread, which drives
+    them."""
 
     def __init__(self, spaces: Namespaces) -> None:
         self._ranks = {os.stat(spaces.path(where)).st_ino: rank for where, rank in _RANKS.items()}
@@ -33,8 +34,8 @@ class Precedence:
         self.taken = False
 
     def keep(self, wanted: bool) -> None:
-        """Take precedence or give it back, if permitted: only root may, unless RLIMIT_RTPRIO allows
-        it."""
+        """Take precedence if `wanted`, otherwise give it back. Only root may do either, unless
+        RLIMIT_RTPRIO allows it; without permission nothing changes."""
         if wanted == self.taken or not self._may:
             return
         try:
@@ -48,7 +49,7 @@ class Precedence:
                 _schedule(thread, rank if wanted else 0)
 
     def _threads(self) -> Iterator[tuple[int, int]]:
-        """All threads of browsers and servers, each with its rank."""
+        """Yield all threads of browsers and servers, each with its rank."""
         for process in os.listdir("/proc"):
             with contextlib.suppress(OSError):
                 if process.isdigit():
@@ -60,7 +61,8 @@ class Precedence:
 
 @contextlib.contextmanager
 def precedence(spaces: Namespaces) -> Iterator[Precedence]:
-    """The precedence of a testbed, which is given back at the end of the context."""
+    """Open a context that manages the precedence of a testbed. At its end the precedence is given
+    back."""
     made = Precedence(spaces)
     try:
         yield made
@@ -69,13 +71,13 @@ def precedence(spaces: Namespaces) -> Iterator[Precedence]:
 
 
 def has_precedence() -> bool:
-    """Whether this thread, and so every process it starts, has precedence over ordinary
+    """Return whether this thread, and so every process that it starts, has precedence over ordinary
     processes."""
     return os.sched_getscheduler(0) == os.SCHED_RR
 
 
 def _schedule(thread: int, rank: int) -> None:
-    """Set the real-time rank of a thread. Rank 0 is that of ordinary processes."""
+    """Set the real-time rank of a thread. Rank 0 makes it an ordinary thread."""
     policy = os.SCHED_RR if rank else os.SCHED_OTHER
     os.sched_setscheduler(thread, policy, os.sched_param(rank))
 

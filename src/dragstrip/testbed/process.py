@@ -24,13 +24,13 @@ _EXIT_TIMEOUT_S = 2.0
 
 
 def until_stdin_ends(*argv: str) -> list[str]:
-    """A shell command that runs `argv` and ends it when the shell's stdin closes. So a program that
-    does not watch its stdin cannot outlive its owner, even if the owner is killed."""
+    """Return a shell command that runs `argv` and ends it when the shell's stdin closes. So a
+    program that does not watch its stdin cannot outlive its owner, even if the owner is killed."""
     return ["sh", "-c", _UNTIL_STDIN_ENDS, "sh", *argv]
 
 
 class JsonProcess:
-    """A child process, which `json_process` starts. It must not be used by several threads."""
+    """A child process, which `json_process` starts. Several threads must not share it."""
 
     def __init__(self, name: str, child: "subprocess.Popen[bytes]", errors: Path) -> None:
         self._name = name
@@ -46,7 +46,7 @@ class JsonProcess:
 
     @property
     def pid(self) -> int:
-        """Process group of the child, which leads its own session."""
+        """Id of the child's process group. The child leads its own session."""
         return self._child.pid
 
     def ask(
@@ -96,7 +96,8 @@ class _Status(msgspec.Struct):
 
 @contextlib.contextmanager
 def json_process(name: str, argv: Sequence[str], errors: Path) -> Iterator[JsonProcess]:
-    """Run `argv`; its stderr goes to the file `errors`. Closing its stdin ends it."""
+    """Run `argv`; its stderr goes to the file `errors`. When the context ends, the program's stdin
+    is closed, which ends the program."""
     with (
         errors.open("wb") as log,
         subprocess.Popen(

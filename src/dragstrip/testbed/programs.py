@@ -6,14 +6,14 @@ from pathlib import Path
 from dragstrip.testbed.errors import TestbedError
 
 PROGRAMS = "DRAGSTRIP_PROGRAMS"
-"""Environment variable with the folder of the programs. It is for guests, in which this folder is
-always the same."""
+"""Environment variable with the folder of the programs. Guests set it, because they always have the
+same folder."""
 
 
 def program(name: str) -> str:
-    """Path of `dragstrip-link`, `dragstrip-origin` or `dragstrip-loader`.
+    """Return the path of `dragstrip-link`, `dragstrip-origin` or `dragstrip-loader`.
 
-    Raises `TestbedError`, which says how to build it.
+    Raises `TestbedError`, which says how to build the program.
     """
     package = Path(__file__).parents[1]
     told = [Path(named)] if (named := os.environ.get(PROGRAMS)) else []

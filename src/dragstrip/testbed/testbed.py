@@ -1,4 +1,4 @@
-"""A whole testbed: namespaces, wires, link and origin, as one context manager."""
+"""Opens a whole testbed: namespaces, wires, link and origin, as one context manager."""
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ class Testbed:
 
     @property
     def addresses(self) -> Mapping[str, str]:
-        """IP address at the origin of each host, for the page that is served."""
+        """IP address of each host at the origin, for the page that is served."""
         return self.layout.addresses
 
     def serve(self, page: Page, layout: Layout, *, think: bool = False) -> None:
@@ -48,11 +48,11 @@ class Testbed:
         self.origin.serve(page, think=think, layout=layout)
 
     def places(self, stack: Stack) -> dict[str, str]:
-        """``IP:PORT`` at which the stack's server answers https, by host."""
+        """Return ``IP:PORT`` at which the stack's server answers https, by host."""
         return places_of(stack.serving, self.addresses)
 
     def coded(self, page: Page, stack: Stack) -> Page:
-        """The page in the content coding in which the stack's server sends it."""
+        """Return the page in the content coding in which the stack's server sends it."""
         return coded(page, stack.compress, self.workspace)
 
     def tune(self, stack: Stack, rtt_ms: float = 0.0) -> None:
@@ -68,18 +68,18 @@ class Testbed:
 
 @contextlib.contextmanager
 def testbed(hosts: Sequence[str]) -> Iterator[Testbed]:
-    """A testbed in which each of `hosts` has its own address; see `testbed_of`."""
+    """Open a testbed in which each of `hosts` has its own address; see `testbed_of`."""
     with testbed_of([one_each(hosts)]) as made:
         yield made
 
 
 @contextlib.contextmanager
 def testbed_of(layouts: Sequence[Layout]) -> Iterator[Testbed]:
-    """A testbed with these addresses. The first layout is used at once, the others with the pages
-    that need them.
+    """Open a testbed with these addresses. The first layout is used at once, each other layout with
+    the pages that need it.
 
-    Any number of testbeds may exist at once. Nothing stays behind, however the owner ends. Raises
-    `TestbedError` if this machine cannot make one.
+    Any number of testbeds may exist at once. No process or file stays behind, however the owner
+    ends. Raises `TestbedError` if this machine cannot make a testbed.
     """
     first = layouts[0]
     with workspace() as folder, namespaces() as spaces:

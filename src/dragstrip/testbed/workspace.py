@@ -1,9 +1,9 @@
 """A scratch folder that never outlives its owner for long.
 
-The owner holds an exclusive lock on the folder's lock file. The kernel drops the lock when the
-owner dies, however it dies, so a folder whose lock is free is stale and anyone may remove it. A
-running owner's folder is never stale. A lock on the root keeps sweeps apart from new folders:
-otherwise a sweep could come between a folder and its lock.
+The owner holds an exclusive lock on the folder's lock file. However the owner dies, the kernel
+drops the lock. So a folder whose lock is free is stale, and any process may remove it. A running
+owner's folder is never stale. A lock on the root keeps sweeps apart from new folders: otherwise a
+sweep could happen between making a folder and locking it.
 """
 
 import contextlib
@@ -16,13 +16,13 @@ from pathlib import Path
 
 
 def scratch_root() -> Path:
-    """The folder with this user's scratch folders."""
+    """Return the folder with this user's scratch folders."""
     return Path(tempfile.gettempdir()) / f"dragstrip-{os.geteuid()}"
 
 
 @contextlib.contextmanager
 def workspace() -> Iterator[Path]:
-    """A new folder that the unprivileged browser can read. It is removed on exit."""
+    """Yield a new folder that the unprivileged browser can read. The folder is removed on exit."""
     root = scratch_root()
     root.mkdir(mode=0o711, exist_ok=True)
     with contextlib.ExitStack() as kept:
@@ -39,7 +39,7 @@ def workspace() -> Iterator[Path]:
 
 
 def sweep() -> list[Path]:
-    """Remove the folders whose owners are gone; returns their paths."""
+    """Remove the folders whose owners are gone; return their paths."""
     root = scratch_root()
     if not root.is_dir():
         return []
@@ -63,7 +63,7 @@ def _sweep(root: Path) -> list[Path]:
         try:
             lock = _lock_file(folder).open("a")
         except FileNotFoundError:
-            continue  # its owner is just removing it
+            continue  # the folder's owner is just removing it
         with lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

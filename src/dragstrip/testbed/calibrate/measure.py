@@ -128,7 +128,8 @@ def _measure(bench: _Bench, effort: Effort) -> Iterator[Reading]:
 
 
 def _round_trips(bench: _Bench, effort: Effort) -> Iterator[Reading]:
-    # Without loss: a lost packet is measured elsewhere, and would be waited for here.
+    # The measurement runs without loss, because it would wait for a lost packet. Loss is measured
+    # separately.
     asked = _changed(bench.network, loss=0.0)
     for transport in ("udp", "tcp"):
         bench.link.configure(asked, seed=0)
@@ -150,7 +151,7 @@ def _round_trips(bench: _Bench, effort: Effort) -> Iterator[Reading]:
 
 
 def _plain(network: Network) -> Network:
-    """The network reduced to the settings that sockets at its ends can measure."""
+    """Return the network reduced to the settings that sockets at its ends can measure."""
 
     def only(direction: Direction) -> Direction:
         return Direction(
@@ -175,7 +176,7 @@ def _flood(bench: _Bench, side: Side, asked: Direction, effort: Effort) -> Itera
         return
     packet_ms = ETHERNET_MTU * 8 / rate / 1000
     depth_ms = min(queue_ms or 100.0, _DEEPEST_MS)
-    # Long enough to fill the queue, to keep it full for a while, and for 60 packets at least.
+    # The flood fills the queue, then keeps it full for a while, and sends at least 60 packets.
     seconds = max(effort.flood_s, 60 * packet_ms / 1000) + 1.5 * depth_ms / 1000
     bench.link.configure(_changed(bench.network, loss=0.0), seed=0)
     got = bench.ask(
@@ -221,7 +222,8 @@ def _stream(bench: _Bench, side: Side, asked: Direction, seconds: float) -> Read
     rate = asked.rate_mbps
     if rate is None or rate > _FASTEST_MBPS:
         return bench.reading("tcp", "rate", side, asked=rate, note="see UDP")
-    # No loss and no full queue, for with either TCP's rate is TCP's own.
+    # There is no random loss and no full queue, because with either the rate would be TCP's own
+    # choice.
     bench.link.configure(_changed(bench.network, loss=0.0, queue_ms=None), seed=0)
     got = bench.ask("stream", sender=_SENDER[side], megabytes=max(rate * seconds / 8, 0.05))
     return bench.reading(
@@ -260,7 +262,8 @@ def _changed(network: Network, **values: Any) -> Network:
 
 
 def refuse_unless_good(calibration: Calibration) -> None:
-    """Raise `TestbedError` if a reading is out of tolerance; it names the first such reading."""
+    """Raise `TestbedError` if a reading is out of tolerance. The text names the first such
+    reading."""
     bad = [r for r in calibration.readings if not r.good]
     if bad:
         more = f", and {len(bad) - 1} more" if len(bad) > 1 else ""

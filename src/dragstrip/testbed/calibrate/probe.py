@@ -1,10 +1,11 @@
-"""Both ends of a link in one process with one clock: it sends packets through the link and measures
-their times.
+"""Measures the times of packets that it sends through a link. One process with one clock is at both
+ends of the link.
 
     python -I probe.py CLIENT_IP ORIGIN_IP
 
-Runs in a testbed's user, mount and PID namespace, where `client` and `origin` are names of network
-namespaces. JSON lines as in docs/reference/processes.md. Standard library only.
+The program runs in a testbed's user, mount and PID namespace, where `client` and `origin` are names
+of network namespaces. It speaks JSON lines as in docs/reference/processes.md and uses the standard
+library only.
 """
 
 import contextlib
@@ -51,14 +52,14 @@ def serve(addresses: dict[str, str], *works: Work) -> None:
 
 
 def enter(name: str) -> None:
-    """Enter a network namespace, to which sockets made from now on belong."""
+    """Enter a network namespace. Sockets made from now on belong to it."""
     with open(f"/run/netns/{name}") as namespace:
         if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), _CLONE_NEWNET):
             raise OSError(ctypes.get_errno(), f"cannot enter namespace {name!r}")
 
 
 def pair(addresses: dict[str, str], kind: int, sender: str) -> tuple[socket.socket, socket.socket]:
-    """Connected sockets in the two namespaces, the sender's first."""
+    """Return connected sockets in the two namespaces, the sender's first."""
     receiver = "origin" if sender == "client" else "client"
     ends = {}
     for name in (sender, receiver):
@@ -82,7 +83,8 @@ def pair(addresses: dict[str, str], kind: int, sender: str) -> tuple[socket.sock
 
 
 def round_trip(addresses: dict[str, str], transport: str, count: int) -> dict[str, Any]:
-    """Shortest time of `count` exchanges of one byte, and the length of their packets."""
+    """Measure the shortest time of `count` exchanges of one byte, and the length of their
+    packets."""
     kind = _KINDS[transport]
     here, there = pair(addresses, kind, "client")
     with here, there:
@@ -100,8 +102,8 @@ def round_trip(addresses: dict[str, str], transport: str, count: int) -> dict[st
 def flood(
     addresses: dict[str, str], sender: str, mbps: float, seconds: float, line_mbps: float
 ) -> dict[str, Any]:
-    """Send full UDP packets at `mbps` into a line of `line_mbps`; returns its rate, burst and
-    queue.
+    """Send full UDP packets at `mbps` into a line of `line_mbps`; return the rate, burst and queue
+    that arrive.
 
     Each packet contains the time at which it was sent, and the kernel timestamps its arrival.
     """
@@ -157,11 +159,11 @@ def _send_at(end: socket.socket, mbps: float, seconds: float) -> int:
 
 
 def _burst_ms(arrived: list[int], gap_ns: float) -> float:
-    """99th percentile of the time by which packets are ahead of a line that sends one every
-    `gap_ns`.
+    """Return the 99th percentile of the time by which packets are ahead of a line that sends one
+    every `gap_ns`.
 
-    It is computed as for a token bucket: packets that arrived since any earlier packet, minus those
-    that the line could carry.
+    The time is computed as for a token bucket: packets that arrived since any earlier packet, minus
+    the packets that the line could carry since then.
     """
     ahead, lead = [], 0.0
     for before, now in pairwise(arrived):
@@ -171,7 +173,7 @@ def _burst_ms(arrived: list[int], gap_ns: float) -> float:
 
 
 def stream(addresses: dict[str, str], sender: str, megabytes: float) -> dict[str, Any]:
-    """Rate of one TCP connection in bytes of IP, after its first quarter."""
+    """Measure the rate of one TCP connection in bytes of IP, after its first quarter."""
     here, there = pair(addresses, socket.SOCK_STREAM, sender)
     total = int(megabytes * 1e6)
 
@@ -202,7 +204,7 @@ def stream(addresses: dict[str, str], sender: str, megabytes: float) -> dict[str
 
 
 def scatter(addresses: dict[str, str], sender: str, count: int) -> dict[str, Any]:
-    """Send `count` small packets; returns how many arrive."""
+    """Send `count` small packets; return how many arrive."""
     here, there = pair(addresses, socket.SOCK_DGRAM, sender)
     there.setblocking(False)
     received = 0

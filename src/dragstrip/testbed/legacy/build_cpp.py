@@ -1,7 +1,7 @@
 """Builds our C++ program, linked with the libraries of an unpacked archive.
 
-`NAME.libraries` next to `NAME.cpp` lists the libraries, one per line; they are in the folder `lib`.
-No headers are needed: the sources declare what they use.
+`NAME.libraries` next to `NAME.cpp` lists the libraries, one per line; they end up in the folder
+`lib`. No headers are needed: the sources declare what they use.
 """
 
 import shutil
@@ -19,7 +19,8 @@ def build_cpp(item: Item, scratch: Path, target: Path, progress: Progress) -> No
     for source in item.sources.glob("*.cpp"):
         libraries = source.with_suffix(".libraries").read_text().split()
         link = [f"-L{target / 'lib'}", *(f"-l:{name}" for name in libraries)]
-        # What its libraries themselves need is the loader's to find, and theirs to say where.
+        # The loader finds the libraries that the archive's libraries need themselves. Those
+        # libraries say where.
         link += ["-Wl,-rpath,$ORIGIN/../lib", "-Wl,--allow-shlib-undefined"]
         run(
             ["g++", "-O1", "-Wall", "-Wextra", "-Werror", str(source), "-o", str(program), *link],

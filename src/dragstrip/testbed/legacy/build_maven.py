@@ -36,7 +36,7 @@ def build_maven(item: Item, scratch: Path, target: Path, progress: Progress) -> 
 
 
 def known_jars(listed: Path) -> dict[str, str]:
-    """SHA-256 by file name, from a file in the format of `sha256sum`."""
+    """Read the SHA-256 of each file, by name, from a file in the format of `sha256sum`."""
     pairs = (line.split() for line in listed.read_text().splitlines())
     return {name: digest for digest, name in pairs}
 

@@ -1,7 +1,7 @@
 """Downloads archives from package registries with the registries' own clients.
 
 The clients use their user's configuration: another registry, a proxy, a password. So this module
-contains no registry's address. Everything that they write goes to a scratch folder.
+contains no registry's address. Everything that the clients write goes to a scratch folder.
 """
 
 import contextlib
@@ -51,7 +51,7 @@ def run(
     watch: Path,
     progress: Progress,
 ) -> None:
-    """Run a client to its end. If this is interrupted, the client and its children are ended.
+    """Run a client to its end. If the call is interrupted, the client and its children are ended.
 
     Raises `TestbedError` with the last lines of the client's output.
     """

@@ -44,8 +44,8 @@ def install(item: Item, progress: Progress = lambda _: None) -> None:
 
 
 def lacking(items: Iterable[Item]) -> str:
-    """Programs and libraries that the machine lacks to install and run `items`, and how to install
-    them; empty if none are missing."""
+    """Say which programs and libraries the machine lacks to install and run `items`, and how to
+    install them; empty if none are missing."""
     missing: dict[str, str] = {}
     for item in items:
         programs = {**CLIENT_PROGRAMS[item.registry], **item.programs}

@@ -34,7 +34,7 @@ class _Rules(Struct, frozen=True, forbid_unknown_fields=True):
 def rewrite(rules: Path, tree: Path) -> None:
     """Apply every rule to the files below `tree`, or none of them.
 
-    Raises `TestbedError` if a file is not the one the rules were written for.
+    Raises `TestbedError` if a file is not the file that the rules were written for.
     """
     texts: dict[str, str] = {}
     for rule in msgspec.toml.decode(rules.read_bytes(), type=_Rules).rule:

@@ -18,7 +18,7 @@ _CHUNK = 1 << 20
 def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> None:
     """Put `members` (see `Item.members`) below `folder`, each executable for everyone.
 
-    Raises `TestbedError` if one is missing.
+    Raises `TestbedError` if a member is missing.
     """
     with _open(archive) as opened:
         for member, path in members.items():
@@ -47,7 +47,7 @@ class _Tar:
 
     def open(self, name: str) -> IO[bytes]:
         file = self._tar.extractfile(name)
-        assert file  # only regular files have names here
+        assert file  # only regular files have their names in `members`
         return file
 
 

@@ -1,4 +1,5 @@
-"""The kernel's part of a stack: settings of the testbed's own namespaces, never of the host."""
+"""Sets the kernel's part of a stack: settings of the testbed's own namespaces, never of the
+host."""
 
 import contextlib
 from collections.abc import Iterator
@@ -12,21 +13,21 @@ from dragstrip.testbed.net.wires import route
 _FAST_OPEN, _STOCK = 3, 1
 """Values of net.ipv4.tcp_fastopen: for clients and servers, and Linux's default (only clients)."""
 _ECN, _PASSIVE = 1, 2
-"""Values of net.ipv4.tcp_ecn: request and accept ECN, and Linux's default (only accept it)."""
+"""Values of net.ipv4.tcp_ecn: request and accept ECN, and Linux's default (only accept ECN)."""
 _STATE, _SYN_RECV = 3, "03"
-"""Number of the state's field in a line of /proc/net/tcp, and the state SYN_RECV."""
+"""Index of the state in a line of /proc/net/tcp, and the value of the state SYN_RECV."""
 _BUFFERS = ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
 
 
 class Kernel:
-    """Sets both ends of the link to a stack. It is made with the namespaces, and remembers the
-    values it set."""
+    """Sets both ends of the link to a stack. An instance is made together with the namespaces, and
+    remembers the values that it set."""
 
     def __init__(self, spaces: Namespaces, at_origin: int) -> None:
         self._spaces = spaces
         self._connections = Path(f"/proc/{at_origin}/net/tcp")
-        """List of the TCP connections in the origin's namespace, which is also that of this
-        process."""
+        """List of the TCP connections in the origin's namespace, to which the process `at_origin`
+        belongs."""
         self._own_buffers: dict[str, str] = {}
         self._set: dict[str, object] = {}
 
@@ -35,7 +36,7 @@ class Kernel:
 
         The sender's window is an attribute of the origin's route, the receiver's of the client's.
         Socket buffers, slow start after idleness and ECN belong to a namespace. Each setting costs
-        a process, so only those that differ from the previous stack are set.
+        a process, so only settings that differ from the previous stack's are set.
         """
         sends = stack.congestion, stack.initial_window_packets
         receives = stack.receive_window_packets
@@ -56,7 +57,7 @@ class Kernel:
         self._set = {"sends": sends, "receives": receives, "shared": shared}
 
     def drop_half_open(self) -> None:
-        """Drop connections that a client began and left half open. Raises `TestbedError`.
+        """Drop connections that a client began but did not finish opening. Raises `TestbedError`.
 
         If a SYN/ACK was lost, the kernel would send it again in the next visit. Looking for such
         connections only reads a file; dropping them takes four programs.
@@ -71,7 +72,8 @@ class Kernel:
         return part not in self._set or self._set[part] != wish
 
     def _sizes(self, name: str, largest: int | None) -> str:
-        """Smallest, initial and largest size. The stack chooses only the largest."""
+        """Return the smallest, the initial and the largest buffer size. The stack chooses only the
+        largest."""
         if name not in self._own_buffers:
             self._own_buffers[name] = self._spaces.run("origin", "sysctl", "-n", name).strip()
         least, initial, own = self._own_buffers[name].split()
@@ -80,8 +82,9 @@ class Kernel:
 
 @contextlib.contextmanager
 def forgotten_mtu(spaces: Namespaces, network: Network) -> Iterator[None]:
-    """Make both ends forget, at the end, what the network told them of its MTU. A kernel keeps it
-    for ten minutes, for every later connection between the two, over whatever link."""
+    """Make both ends forget, at the end of the context, what the network told them of its MTU. A
+    kernel remembers that for ten minutes, for every later connection between the two ends, over
+    whatever link."""
     try:
         yield
     finally:

@@ -14,20 +14,20 @@ class Layout(Struct, frozen=True):
     """The addresses of a testbed while it serves a page."""
 
     addresses: Mapping[str, str]
-    """Address of each host, including hosts of pages that are served later."""
+    """Address of each host, including hosts of pages that will be served later."""
     certificates: Mapping[str, tuple[str, ...]] = {}
     """The hosts that each host's certificate covers. Hosts that are missing here have their own
     certificates."""
 
 
 def one_each(hosts: Iterable[str]) -> Layout:
-    """One address per host, in the given order."""
+    """Give each host its own address, in the given order."""
     return Layout({host: str(_FIRST_HOST + i) for i, host in enumerate(hosts)})
 
 
 def layouts(pages: Iterable[Sequence[PageServer]]) -> list[Layout]:
-    """One layout per page. Pages share addresses as far as possible, because an open browser only
-    knows the addresses it was started with."""
+    """Return one layout per page. Pages share addresses as far as possible, because an open browser
+    knows only the addresses that it was started with."""
     made: list[dict[str, str]] = []
     found: list[tuple[Sequence[PageServer], dict[str, str]]] = []
     for servers in pages:
@@ -41,8 +41,8 @@ def layouts(pages: Iterable[Sequence[PageServer]]) -> list[Layout]:
 
 
 def _fits(servers: Sequence[PageServer], addresses: Mapping[str, str]) -> bool:
-    """Whether the addresses that hosts already have fit the page: hosts of one server share one,
-    and hosts of different servers do not."""
+    """Return whether the addresses that hosts already have fit the page: hosts of one server must
+    share an address, and hosts of different servers must not."""
     known = [{addresses[h] for h in server.hosts if h in addresses} for server in servers]
     taken = [ip for of in known for ip in of]
     return all(len(of) <= 1 for of in known) and len(set(taken)) == len(taken)

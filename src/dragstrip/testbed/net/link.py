@@ -28,7 +28,7 @@ PortRange = tuple[int, int]
 
 
 class UnshapedTraffic(Struct, frozen=True):
-    """Packets of one direction that passed beside the emulation. Bytes are layer 3."""
+    """Packets of one direction that passed the link without emulation. Bytes are layer 3."""
 
     packets: int = 0
     bytes: int = 0
@@ -54,7 +54,7 @@ class Link:
     ) -> None:
         """Emulate `network` with random numbers from `seed`. Packets and counters are reset.
 
-        Only packets from or to `ports` are shaped, or all of them if there are none. The fate of
+        Only packets from or to `ports` are shaped; without `ports`, all packets are. The fate of
         every shaped packet is written to `record` (``.csv`` or ``.pcapng``), which is complete
         after the next `configure` or `passthrough`. Raises `TestbedError`.
         """
@@ -67,8 +67,9 @@ class Link:
         ports: Sequence[PortRange] = (),
         outages: Set[Side] = frozenset(),
     ) -> None:
-        """Become `network` and keep packets and counters. In an outage a direction carries nothing
-        and its queue fills. `seed` and `ports` are those of `configure`. Raises `TestbedError`."""
+        """Emulate `network` from now on, but keep packets and counters. In an outage a direction
+        carries no packets and its queue fills. `seed` and `ports` are those of `configure`. Raises
+        `TestbedError`."""
         self._ask("change", network, seed, ports, outages)
 
     def _ask(
@@ -95,15 +96,15 @@ class Link:
         )
 
     def passthrough(self) -> None:
-        """Forward packets at once, without emulation, between visits."""
+        """Forward packets at once, without emulation. This is the state between visits."""
         self._process.ask("passthrough", dict[str, Any])
 
     def report(self) -> LinkReport:
-        """Counters since the last `configure` or `passthrough`."""
+        """Return the counters since the last `configure` or `passthrough`."""
         return self._process.ask("stats", LinkReport)
 
     def unshaped(self) -> Mapping[Side, UnshapedTraffic]:
-        """What passed beside the emulation, since `configure`."""
+        """Return the packets that passed the link without emulation, since `configure`."""
         stats = self._process.ask("stats", _Stats)
         return {
             "down": stats.down.unshaped or UnshapedTraffic(),
@@ -121,7 +122,7 @@ class _Stats(Struct):
 
 
 def _wired(direction: Direction, addresses: Mapping[str, str]) -> dict[str, Any]:
-    """The direction in the link's format, with addresses instead of host names."""
+    """Return the direction in the link's format, with addresses instead of host names."""
     fields: dict[str, Any] = msgspec.to_builtins(direction)
     try:
         fields["hosts"] = [
@@ -139,8 +140,8 @@ def emulated_link(
 ) -> Iterator[Link]:
     """Run the link between the `client` and `origin` interfaces of the link namespace.
 
-    Its stderr goes to the file `errors`. `addresses` are those of the hosts that a network may
-    name. If the environment has `EXACT_TIMERS`, the link relies on timers to fire in time.
+    The link's stderr goes to the file `errors`. `addresses` are those of the hosts that a network
+    may name. If the environment has `EXACT_TIMERS`, the link relies on timers to fire in time.
     """
     argv = [program("dragstrip-link"), "--client", "client", "--origin", "origin"]
     if os.environ.get(EXACT_TIMERS):

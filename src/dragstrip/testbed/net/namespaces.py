@@ -1,10 +1,12 @@
-"""Namespaces that vanish with their owner.
+"""Creates namespaces that vanish with their owner.
 
 A keeper process holds a private mount and PID namespace. The network namespaces `client`, `link`
 and `origin` are named inside that mount namespace only, so any number of testbeds can use the same
-names and addresses without conflict. The keeper waits for its stdin to end. When the owner dies,
-even by kill -9, the keeper (PID 1 of its namespace) ends and the kernel kills every process of the
-testbed. The namespaces and interfaces vanish with the last process.
+names and addresses without conflict.
+
+The keeper waits for its stdin to end. When the owner dies, even by kill -9, the keeper (PID 1 of
+its namespace) ends and the kernel kills every process of the testbed. The namespaces and interfaces
+vanish with the last process.
 """
 
 import contextlib
@@ -32,18 +34,20 @@ done
 echo ready
 cat
 """
-# Not `exec cat`: the first process of a PID namespace must reap orphans, and a shell does.
+# The script does not `exec cat`: the first process of a PID namespace must reap orphans, which a
+# shell does.
 
 
 @dataclass(frozen=True)
 class Namespaces:
-    """Handle of a running keeper. `command` makes a command line that runs a program inside."""
+    """Handle of a running keeper. `command` makes a command line that runs a program in its
+    namespaces."""
 
     keeper_pid: int
     rootless: bool
 
     def command(self, where: NamespaceName, *argv: str) -> list[str]:
-        """The argument vector that runs `argv` in one of the network namespaces."""
+        """Return the argument vector that runs `argv` in one of the network namespaces."""
         return [*self.enter("--mount"), "ip", "netns", "exec", where, *argv]
 
     def configure(self, where: NamespaceName, lines: Sequence[str]) -> None:
@@ -67,12 +71,12 @@ class Namespaces:
         return done.stdout
 
     def path(self, where: NamespaceName) -> str:
-        """Path of a network namespace, as a file that the owner can open."""
+        """Return the path of a network namespace, as a file that the owner can open."""
         return f"/proc/{self.keeper_pid}/root/run/netns/{where}"
 
     def enter(self, *more: str) -> list[str]:
-        """The `nsenter` command for the testbed's user and PID namespace, and for the namespaces in
-        `more`."""
+        """Return the `nsenter` command for the testbed's user and PID namespace, and for the
+        namespaces in `more`."""
         user = ["--user", "--preserve-credentials"] if self.rootless else []
         return ["nsenter", "--target", str(self.keeper_pid), *user, "--pid", *more, "--"]
 
@@ -81,7 +85,7 @@ class Namespaces:
 def namespaces() -> Iterator[Namespaces]:
     """Create the three namespaces. They, and every process inside, end with the context.
 
-    For an ordinary user it uses a user namespace. Raises `TestbedError` if namespaces are not
+    An ordinary user gets them in a user namespace. Raises `TestbedError` if namespaces are not
     available.
     """
     for program in ("unshare", "nsenter", "ip"):
@@ -113,5 +117,5 @@ def namespaces() -> Iterator[Namespaces]:
 
 
 def only_child(pid: int) -> int:
-    """Process id of the only child of a process."""
+    """Return the process id of a process's only child."""
     return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])

@@ -1,6 +1,6 @@
 """Explains why a machine refuses namespaces, and what to do about it.
 
-It reads /proc, so known reasons are found without trying.
+The reasons are found by reading /proc, without trying to create a namespace.
 """
 
 import os
@@ -12,8 +12,8 @@ _VIRTUAL = "or race in virtual time (--virtual), which needs no privilege"
 
 
 def refusal(root: Path = Path("/"), *, uid: int | None = None) -> str:
-    """The first known reason why namespaces cannot be created here, with its cure; empty if there
-    is none.
+    """Return the first known reason why namespaces cannot be created on this machine, with its
+    cure; empty if there is none.
 
     `root` is the folder that has `proc`; `uid` is by default the caller's.
     """
@@ -26,14 +26,14 @@ def refusal(root: Path = Path("/"), *, uid: int | None = None) -> str:
 
 
 def wsl(root: Path = Path("/")) -> str:
-    """`WSL 1`, `WSL 2`, or an empty string on ordinary Linux."""
+    """Return `WSL 1`, `WSL 2`, or an empty string on ordinary Linux."""
     if "microsoft" not in _told(root, "proc/version").lower():
         return ""
     return "WSL 2" if _is_wsl2(root) else "WSL 1"
 
 
 def container(root: Path = Path("/")) -> str:
-    """The kind of container, such as `docker`; empty outside of containers."""
+    """Return the kind of container, such as `docker`; empty outside of containers."""
     if (root / ".dockerenv").exists():
         return "docker"
     if (root / "run/.containerenv").exists():
@@ -100,13 +100,13 @@ def _is_wsl2(root: Path) -> bool:
 
 
 def _chrooted(root: Path) -> bool:
-    """Whether the process was chrooted: then its root is not a mount point."""
+    """Return whether the process was chrooted: then its root is not a mount point."""
     mounts = _told(root, "proc/self/mountinfo").splitlines()
     return bool(mounts) and not any(line.split()[4] == "/" for line in mounts)
 
 
 def _masked(root: Path) -> bool:
-    """Whether a mount hides files of /proc, as only container engines do."""
+    """Return whether a mount hides files of /proc, as only container engines do."""
     places = {line.split()[4] for line in _told(root, "proc/self/mountinfo").splitlines()}
     return bool(places & {"/proc/acpi", "/proc/kcore", "/proc/keys"})
 
@@ -117,7 +117,7 @@ def _status(root: Path) -> dict[str, str]:
 
 
 def _told(root: Path, path: str) -> str:
-    """The file's text; empty if the file is missing."""
+    """Return the file's text; empty if the file is missing."""
     try:
         return (root / path).read_text(errors="replace").strip()
     except OSError:

@@ -1,7 +1,7 @@
-"""Interfaces, addresses and routes of a testbed.
+"""Sets up interfaces, addresses and routes of a testbed.
 
 Both ends know each other's hardware address and have one route, so only the page's own packets
-cross the link: no ARP, no neighbour discovery, no way out.
+cross the link: no ARP, no neighbour discovery, and no route to anywhere else.
 """
 
 from collections.abc import Iterable
@@ -37,7 +37,7 @@ def route(
     initial_window: int = 10,
     receive_window: int | None = None,
 ) -> str:
-    """The `ip` line for an end's only route, which carries its TCP settings.
+    """Return the `ip` line for an end's only route, which carries its TCP settings.
 
     A new namespace inherits the host's default congestion control, and the host is never changed.
     """
@@ -57,7 +57,8 @@ def _plug(spaces: Namespaces, where: NamespaceName, address: str, peer: str) -> 
         [
             f"link add eth0 address {_MAC[where]} type veth peer name {where} netns link",
             "link set eth0 gso_max_segs 1 txqueuelen 10000",
-            # No subnet: its own route would win over ours, which carries the TCP settings.
+            # No subnet: its automatic route would win over our route, which carries the TCP
+            # settings.
             f"addr add {address}/32 dev eth0",
             "link set eth0 up",
             f"neigh add {peer} lladdr {peer_mac} dev eth0 nud permanent",

@@ -1,4 +1,4 @@
-"""The far end of the link: our origin, and the other servers that the stacks name.
+"""Runs the far end of the link: our origin, and the other servers that the stacks name.
 
 Each kind of server has a module in this folder that runs it. `dragstrip.model.servers` lists the
 servers.
@@ -52,8 +52,8 @@ class Servers:
         return self._origin.authority
 
     def serve(self, page: Page, *, think: bool = False, layout: Layout | None = None) -> None:
-        """Serve a page. Other servers than the origin know only the addresses and certificates with
-        which they were started."""
+        """Serve a page. Servers other than the origin know only the addresses and certificates that
+        they were started with."""
         self._origin.serve(page, think=think, layout=layout)
         if layout and layout != self._layout:
             self._layout = layout
@@ -68,7 +68,7 @@ class Servers:
             self._origin.code(stack.compress)
             self._origin.tune(stack, rtt_ms)
         else:
-            self._origin.code("")  # what another server codes, it decides itself
+            self._origin.code("")  # another server encodes bodies itself
             self._other = self._running(stack.serving)
             self._other.tune(stack, rtt_ms)
 
@@ -89,11 +89,11 @@ class Servers:
         return self._started[server.name]
 
     def qlog(self, folder: Path | None) -> None:
-        """Write qlogs into this folder; None ends that. Only our own origin can."""
+        """Write qlogs into this folder; None stops writing. Only our origin can write qlogs."""
         self._origin.qlog(folder)
 
     def look(self) -> None:
-        """Record the state of open connections, because it is lost when they close."""
+        """Record the state of open connections, because the state is lost when they close."""
         if self._other:
             self._other.look()
 
@@ -120,7 +120,7 @@ class Servers:
 
 @contextlib.contextmanager
 def servers(spaces: Namespaces, folder: Path, layout: Layout) -> Iterator[Servers]:
-    """Run the origin, and other servers when the stacks need them, at these addresses."""
+    """Run the origin, and other servers when the stacks need them, at the addresses of `layout`."""
     with origin(spaces, folder, folder / _PLAIN, layout) as behind:
         made = Servers(behind, spaces, folder, layout)
         try:

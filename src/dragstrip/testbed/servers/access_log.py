@@ -1,4 +1,5 @@
-"""Reads another server's access log as evidence. Facts that it does not contain stay unknown."""
+"""Reads another server's access log as evidence. Facts that the log does not contain stay
+unknown."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -14,7 +15,7 @@ from dragstrip.model.visit import Connection, Served
 from dragstrip.testbed.errors import TestbedError
 
 _TOO_COARSE_MS = 1.0
-"""A log with a coarser resolution does not show when a request began."""
+"""Resolution in ms: a log with a coarser resolution does not show when a request began."""
 
 
 class AccessLine(Struct, frozen=True, kw_only=True):
@@ -43,9 +44,9 @@ def read_lines(file: Path, form: AccessLog, behind: Sequence[Served] = ()) -> li
     """Read all lines, sorted by start, and empty the log. Raises `TestbedError`, which names the
     wrong line and field.
 
-    Servers append to the log, so emptying it between requests loses nothing. If its times are too
-    coarse, only the durations of requests are used. Their starts are then those at the origin,
-    whose log is `behind`.
+    Servers append to the log, so emptying it between requests loses no line. If the log's times are
+    too coarse, only the durations of requests are used. Their starts are then taken from `behind`,
+    the origin's log.
     """
     if not file.exists():
         return []
@@ -63,7 +64,7 @@ def read_lines(file: Path, form: AccessLog, behind: Sequence[Served] = ()) -> li
 
 
 def _begun(line: AccessLine, began_us: int | None) -> AccessLine:
-    """The line moved to this start; unchanged if the origin did not get the request."""
+    """Return the line moved to this start; unchanged if the origin did not get the request."""
     if began_us is None:
         return line
     ended_us = began_us + line.ended_us - line.began_us
@@ -111,7 +112,7 @@ def _line(text: bytes, form: AccessLog, where: str) -> AccessLine:
             method=told("method"),
             host=told("host").partition(":")[0],
             path=told("path"),
-            status=int(told("status", 0)),  # none, or 000, if the client gave up before an answer
+            status=int(told("status", 0)),  # empty, or 000, if the client gave up before an answer
             size=int(told("bytes")) if "bytes" in form.fields else None,
             resumed="resumed" in form.fields and _said(said, form),
         )
@@ -122,7 +123,8 @@ def _line(text: bytes, form: AccessLog, where: str) -> AccessLine:
 
 
 def _seconds(value: Any) -> float:
-    """A number, or a date and time in ISO 8601 as a number of seconds. Raises `ValueError`."""
+    """Parse a number, or a date and time in ISO 8601, as a number of seconds. Raises
+    `ValueError`."""
     if isinstance(value, str) and "T" in value:
         return datetime.fromisoformat(value).timestamp()
     return float(value)
@@ -136,11 +138,11 @@ def _said(said: Mapping[str, Any], form: AccessLog) -> bool:
 
 
 def requests(lines: Sequence[AccessLine], behind: Sequence[Served]) -> tuple[Served, ...]:
-    """Each line in the form of the origin's log.
+    """Return each line in the form of the origin's log.
 
-    The origin's log of the same requests, `behind`, says how the recording answered and with which
-    body: both depend only on method and URL. The server's own log shows requests that it answered
-    by itself, from files or its cache.
+    `behind` is the origin's log of the same requests. It says how the recording answered and with
+    which body: both depend only on method and URL. Requests that the server answered by itself,
+    from files or its cache, are in the server's log only.
     """
     origins = {(s.method, s.url): s for s in behind}
 
@@ -174,9 +176,10 @@ def _own(line: AccessLine) -> Literal["preflight", "own"]:
 
 
 def connections(lines: Sequence[AccessLine]) -> tuple[Connection, ...]:
-    """Connections that carried a request, by the client's port, which also serves as their id.
+    """Return the connections that carried a request, by the client's port, which also serves as
+    their id.
 
-    Their start is that of the first request, because the log has no earlier time.
+    A connection's start is that of its first request, because the log has no earlier time.
     """
     first: dict[tuple[int, Protocol], AccessLine] = {}
     for line in lines:

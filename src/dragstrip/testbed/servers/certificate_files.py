@@ -17,8 +17,8 @@ class CertificateFiles:
         self._written: dict[int | None, Paths] = {}
 
     def of_size(self, least_bytes: int | None) -> Paths:
-        """Chains of the size `Stack.certificate_bytes`. Equal sizes give the same files, and hosts
-        that share a certificate share its files."""
+        """Return the paths of chains of the size `Stack.certificate_bytes`. Equal sizes give the
+        same files, and hosts that share a certificate share its files."""
         if least_bytes not in self._written:
             self._written[least_bytes] = self._write(least_bytes)
         return self._written[least_bytes]

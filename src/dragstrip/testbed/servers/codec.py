@@ -1,9 +1,9 @@
-"""Servers for SPDY/3.1, HTTP/2 and HTTP/1.1 over TLS 1.2, based on other projects' codecs:
+"""Runs servers for SPDY/3.1, HTTP/2 and HTTP/1.1 over TLS 1.2, based on other projects' codecs:
 node-spdy (legacy/spdy-origin) and Netty (legacy/netty-origin).
 
 They speak TLS and HTTP with certificates of the throw-away CA and ask the origin over a Unix socket
-for every answer. Each has its own addresses, so that a browser can be directed to it by a hosts
-file alone.
+for every answer. Each server has its own addresses, so that a hosts file alone can direct a browser
+to it.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ from dragstrip.testbed.servers.site import ServerSite, addresses_of
 from dragstrip.testbed.servers.template import arguments
 
 _WARM_UP_STEP = 500
-"""Requests per command, far fewer than one command may make."""
+"""Requests per command, far fewer than one command is allowed to make."""
 
 
 class _Connections(Struct, frozen=True, kw_only=True):
@@ -39,7 +39,7 @@ class Codec:
     be cold."""
 
     def __init__(self, server: Server, site: ServerSite) -> None:
-        """Prepares the server. Raises `TestbedError` if it is not installed."""
+        """Prepare the server. Raises `TestbedError` if it is not installed."""
         self._server = server
         self._warm: set[str] = set()
         program = installed(server.item)
@@ -49,7 +49,7 @@ class Codec:
                     f"{needed} is missing: apt-get install {package}, or race other stacks"
                 )
         site.folder.mkdir()
-        hosts: dict[str, str] = {}  # one per address is enough: TLS names the host
+        hosts: dict[str, str] = {}  # one host per address is enough: TLS names the host
         for host, ip in addresses_of(server, site.addresses).items():
             hosts.setdefault(ip, host)
         site.spaces.configure("origin", [f"addr replace {ip}/32 dev lo" for ip in hosts])
@@ -84,7 +84,7 @@ class Codec:
         pass
 
     def tune(self, stack: Stack, rtt_ms: float) -> None:
-        """Tunes the server for a stack. Its TLS is 1.2, see `Stack`."""
+        """Tune the server for a stack. The server's TLS is 1.2, see `Stack`."""
         self._process.ask(
             "tune", dict[str, Any], protocol=stack.protocol, resumption=stack.resumption
         )
@@ -103,8 +103,8 @@ class Codec:
         return self._process.ask("connections", _Connections).connections
 
     def log(self, behind: OriginLog) -> OriginLog:
-        """The server's log. The origin's log of the same requests, `behind`, says how the recording
-        answered and with which body: both depend only on method and URL."""
+        """Return the server's log. `behind` is the origin's log of the same requests. It says how
+        the recording answered and with which body: both depend only on method and URL."""
         told = self._process.ask("log", OriginLog)
         origins = {(s.method, s.url): s for s in behind.requests}
 

@@ -5,7 +5,7 @@ then executes a program.
 
 The program inherits one listening socket per address, from descriptor 3 on. The kernel prefers the
 more specific address if both servers bind with SO_REUSEPORT (socket(7)). Some programs have no
-option for that. This script imports nothing of dragstrip, so it starts fast.
+option for SO_REUSEPORT. This script imports nothing of dragstrip, so it starts fast.
 """
 
 import fcntl
@@ -18,7 +18,7 @@ _BACKLOG = 1024
 
 
 def listening(port: int, address: str) -> socket.socket:
-    """A listening socket on the address. Raises `OSError`."""
+    """Return a listening socket on the address. Raises `OSError`."""
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)

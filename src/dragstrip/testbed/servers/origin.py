@@ -27,7 +27,7 @@ class OriginLog(Struct, frozen=True, kw_only=True):
     connections: tuple[Connection, ...]
     sockets: tuple[ServedSocket, ...] = ()
     cpu_s: float | None
-    """CPU seconds of the origin since it started; None if another server is in front of it."""
+    """CPU seconds of the origin since it started; None if another server stands in front of it."""
     congestion: tuple[str, ...] = ()
     """Congestion control of TCP connections as the kernel reports it, for servers that report no
     transport state."""
@@ -60,10 +60,11 @@ class RunningServer(Protocol):
 
     @property
     def authority(self) -> str:
-        """Issuer of its certificates, known once it serves a page; empty if unknown."""
+        """Issuer of the server's certificates, known once it serves a page; empty if unknown."""
 
     def serve(self, page: Page, *, think: bool = False, layout: Layout | None = None) -> None:
-        """Serve a page. `layout` None keeps the addresses."""
+        """Serve a page. `layout` None keeps the addresses; `think` adds the recorded servers' think
+        times."""
 
     def tune(self, stack: Stack, rtt_ms: float = 0.0) -> None: ...
     def qlog(self, folder: Path | None) -> None: ...
@@ -82,14 +83,14 @@ class Origin:
         self._page: Page | None = None
         self._think = False
         self._shown: Path | None = None
-        """The page file from which it answers."""
+        """The page file from which the origin answers."""
         self._hints: dict[EarlyHints, Mapping[str, tuple[str, ...]]] = {}
         """Hints of the page that were requested so far, because finding them takes time."""
         self.ca: Path | None = folder / _CA
         """Certificate of the throw-away CA, PEM."""
         self.authority = ""
         self.pid = only_child(process.pid)
-        """Process id of the program itself. Its parent entered the namespace."""
+        """Process id of the origin itself. Its parent process entered the namespace."""
 
     def serve(self, page: Page, *, think: bool = False, layout: Layout | None = None) -> None:
         """Replay this page from now on; `think` adds the recorded servers' think times."""
@@ -100,7 +101,7 @@ class Origin:
     def code(self, compress: str) -> None:
         """Answer with bodies in this content coding from now on, see `Stack.compress`.
 
-        Coding takes no time during a visit, because the bodies are encoded before. Raises
+        Coding takes no time during a visit, because the bodies are encoded in advance. Raises
         `PageError`.
         """
         if self._page and self._shown:
@@ -167,47 +168,47 @@ class Origin:
         return self._hints[named]
 
     def _h1_only(self, stack: Stack) -> list[str]:
-        """Hosts that may offer only HTTP/1.1. Empty if the browser is restricted to one protocol
-        anyway."""
+        """Return the hosts that may offer only HTTP/1.1; none if the browser is restricted to one
+        protocol anyway."""
         if stack.discovery != "as-recorded" or self._page is None:
             return []
         spoken = self._page.spoken
         return [h for h in self._layout.addresses if stack.protocols(h, spoken) == {"h1"}]
 
     def qlog(self, folder: Path | None) -> None:
-        """Write ``ID.sqlog`` into `folder` for QUIC connections accepted from now on; None ends
-        that.
+        """Write ``ID.sqlog`` into `folder` for QUIC connections accepted from now on; None stops
+        writing.
 
-        ID is that of `Connection`. Times are ms after its `t_us`.
+        ID is the id of `Connection`. Times are ms after the connection's `t_us`.
         """
         self._process.ask("qlog", dict[str, Any], folder=None if folder is None else str(folder))
 
     def close(self) -> None:
-        """Close every connection and forget it. Session tickets stay valid."""
+        """Close every connection and forget all of them. Session tickets stay valid."""
         self._process.ask("close", dict[str, Any])
 
     def certificates(
         self, hosts: Sequence[str], least_bytes: int | None = None
     ) -> dict[str, dict[str, str]]:
-        """PEM of each host's `certificate` (leaf, intermediate) and `key`, like the origin's own.
-        The empty name has one certificate for all hosts. Their size is that of
-        `Stack.certificate_bytes`."""
+        """Return the PEM text of each host's `certificate` (leaf, intermediate) and `key`, like
+        those of the origin. The empty name has one certificate for all hosts. The certificates have
+        the size `Stack.certificate_bytes`."""
         made = self.chains(hosts, least_bytes)
         chains = {**made.chains, "": made.shared}
         return {h: {"certificate": chain, "key": made.key} for h, chain in chains.items()}
 
     def chains(self, hosts: Sequence[str], least_bytes: int | None = None) -> Certificates:
-        """Certificates like the origin's own, by host."""
+        """Return certificates like the origin's own, by host."""
         return self._process.ask(
             "certificates", Certificates, hosts=list(hosts), certificate_bytes=least_bytes
         )
 
     def connections(self) -> tuple[Connection, ...]:
-        """Connections that the next `log` will contain, in their current state."""
+        """Return the connections that the next `log` will contain, in their current state."""
         return self._process.ask("connections", _Connections).connections
 
     def log(self) -> OriginLog:
-        """Requests and connections since the last call."""
+        """Return the requests and connections since the last call."""
         return self._process.ask("log", OriginLog)
 
 
@@ -218,9 +219,10 @@ def origin(
     plain: Path | None = None,
     layout: Layout | None = None,
 ) -> Iterator[Origin]:
-    """Run the origin in its namespace, on ports 443 and 80 (http) of every address there.
+    """Run the origin in its namespace, on ports 443 and 80 (http) of every address of that
+    namespace.
 
-    With `plain`, it also listens on a Unix socket at this path, without TLS.
+    With `plain`, the origin also listens on a Unix socket at this path, without TLS.
     """
     argv = [program("dragstrip-origin"), "--ca-out", str(workspace / _CA)]
     argv += ["--http", "80", *(["--plain", str(plain)] if plain else [])]

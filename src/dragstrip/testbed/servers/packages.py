@@ -1,6 +1,6 @@
-"""Installed servers: their folders in the cache, and the packages they were made from.
+"""Finds installed servers: their folders in the cache, and the packages that they were made from.
 
-`dragstrip.testbed.servers.sources` puts them there. Nothing is installed on the machine.
+`dragstrip.testbed.servers.sources` puts servers there. Nothing is installed on the machine.
 """
 
 import contextlib
@@ -24,21 +24,21 @@ class UnpackedPackage(Struct, frozen=True, kw_only=True):
     name: str
     version: str
     sha256: str
-    """Hex digits of its SHA-256; or the digest that its registry gives instead, with its kind:
-    ``sha512-``, ``h1:``."""
+    """Hex digits of the package's SHA-256; or the digest that its registry gives instead, with its
+    kind: ``sha512-``, ``h1:``."""
     bytes: int
     archive: str = ""
-    """The archive it came from, with the archive's date."""
+    """The archive that the package came from, with the archive's date."""
 
 
 def home_of(server: Server) -> Path:
-    """The server's folder once it is installed. Another release has another folder."""
+    """Return the server's folder once it is installed. Another release has another folder."""
     release = f"-{server.pinned.version}-{server.pinned.digest}" if server.pinned else ""
     return cache_folder("servers") / f"{server.base or server.name}{release}"
 
 
 def unpacked(server: Server) -> tuple[UnpackedPackage, ...]:
-    """The packages that the server was made from, its own package first; empty if it is not
+    """Return the packages that the server was made from, its own package first; none if it is not
     installed."""
     file = home_of(server) / LIST
     return (
@@ -49,7 +49,7 @@ def unpacked(server: Server) -> tuple[UnpackedPackage, ...]:
 
 
 def version_of(server: Server) -> str:
-    """Version and archive date of an installed server; empty for our own servers."""
+    """Return version and archive date of an installed server; empty for our own servers."""
     if packages := unpacked(server):
         first = packages[0]
         return f"{first.name} {first.version}" + (f" ({first.archive})" if first.archive else "")
@@ -64,7 +64,7 @@ def version_of(server: Server) -> str:
 
 
 def installed(server: Server) -> Path:
-    """The server's folder. Raises `TestbedError`, which says how to install it."""
+    """Return the server's folder. Raises `TestbedError`, which says how to install the server."""
     if not unpacked(server):
         name = server.base or server.name
         raise TestbedError(f"{name} is not installed: run `dragstrip servers install {name}`")
@@ -72,8 +72,8 @@ def installed(server: Server) -> Path:
 
 
 def loader(home: Path) -> list[str]:
-    """Prefix of a command that runs a program of the folder with its own dynamic loader and
-    libraries."""
+    """Return the prefix of a command that runs a program of the folder with its own dynamic loader
+    and libraries."""
     found = sorted(home.glob("usr/lib/*/ld-linux-*.so.*")) + sorted(home.glob("lib*/ld-linux-*"))
     if not found:
         raise TestbedError(f"{home} has no dynamic loader: install it again")
@@ -82,7 +82,7 @@ def loader(home: Path) -> list[str]:
 
 
 def output_of(*argv: str) -> str:
-    """The output of a command. Raises `TestbedError` with the output's last lines."""
+    """Run a command and return its output. Raises `TestbedError` with the output's last lines."""
     done = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode:
         words = " ".join(done.stderr.strip().splitlines()[-3:])

@@ -1,9 +1,9 @@
 """Runs any server at the far end of the link: Caddy, nginx, or one that a study defines.
 
-It terminates TLS, HTTP and QUIC with certificates of the throw-away CA. It forwards every request
-to the origin over a Unix socket, or serves the page from a document root. It runs without
-capabilities in the origin's namespace, from which only the link leads out. Its access log reports
-each request; the kernel reports its TCP's congestion control.
+The server terminates TLS, HTTP and QUIC with certificates of the throw-away CA. It forwards every
+request to the origin over a Unix socket, or serves the page from a document root. The server runs
+without capabilities in the origin's namespace, from which only the link leads out. Its access log
+reports each request; the kernel reports the congestion control of its TCP connections.
 """
 
 import contextlib
@@ -74,7 +74,7 @@ class Program:
         self._wish: tuple[object, ...] = ()
         self._child: subprocess.Popen[bytes] | None = None
         self._heard: set[str] = set()
-        """The transports on which the server was found to listen since it was started."""
+        """The transports on which the server was found to listen since its start."""
         self._congestion: tuple[str, ...] = ()
         site.folder.mkdir()
         self._certificates = CertificateFiles(site)
@@ -87,8 +87,8 @@ class Program:
         self._page = page
 
     def tune(self, stack: Stack, rtt_ms: float) -> None:
-        """Run with the stack's TLS and protocol. The kernel sets the stack's other properties, or
-        `Stack` refuses them as not available."""
+        """Run with the stack's TLS and protocol. The kernel sets the stack's other properties; a
+        property that it cannot set is refused by `Stack`."""
         values = self._values(stack)
         config = render(self._server.config, f"server {stack.server}, config", **values)
         argv = arguments(self._server.command, **values)
@@ -117,14 +117,14 @@ class Program:
         self.tune(self._stack, 0.0)
 
     def look(self) -> None:
-        """Note the congestion control of every open TCP connection, as the kernel reports it."""
+        """Record the congestion control of every open TCP connection, as the kernel reports it."""
         if self._stack.transport == "quic":
             return
         shown = self._site.spaces.run(
             "origin", "ss", "--no-header", "--numeric", "--tcp", "--info", "--oneline",
             "state", "established", "sport", "=", f":{self._port}",
         )  # fmt: skip
-        # Receive and send queue, both ends, and then what `tcp_info` says.
+        # Each line has the receive and send queue, both ends, and then the fields of `tcp_info`.
         lines = [line.split() for line in shown.splitlines()]
         self._congestion = tuple(words[4] for words in lines if len(words) > 4)
 
@@ -163,7 +163,7 @@ class Program:
         return {"folder": str(folder), "config": str(folder / self._server.config_name)}
 
     def _values(self, stack: Stack) -> dict[str, Any]:
-        """Variables for templates, see docs/reference/server.md."""
+        """Return the variables for templates, see docs/reference/server.md."""
         folder = self._site.folder
         certificates = self._certificates.of_size(stack.certificate_bytes)
         hosts = [
@@ -201,7 +201,7 @@ class Program:
     def _server_at(
         self, address: str, certificates: Mapping[str, Mapping[str, str]]
     ) -> dict[str, Any]:
-        """A server's certificates, each with the hosts that show it."""
+        """Return an address's certificates, each with the hosts that show it."""
         shown: dict[str, dict[str, Any]] = {}
         for host in (h for h, ip in self._addresses.items() if ip == address):
             paths = certificates[host]
@@ -209,8 +209,8 @@ class Program:
         return {"address": address, "certificates": list(shown.values())}
 
     def _document_root(self) -> Path | None:
-        """The page as files, if a template uses them. Raises `PageError` for a page that files
-        cannot represent, unless the server takes the JSON file, which has everything."""
+        """Return the page as files, if a template uses them. Raises `PageError` for a page that
+        files cannot represent, unless the server reads the JSON file, which has everything."""
         asked = self._used & {"root", "roots"}
         takes_all = "config" in self._used and not self._server.config
         if not self._page or not (asked or takes_all):
@@ -262,7 +262,7 @@ class Program:
         return all(not self._deaf(kind) for kind in kinds)
 
     def _deaf(self, kind: str) -> set[str]:
-        """Addresses at which the server does not listen."""
+        """Return the addresses at which the server does not listen."""
         shown = self._site.spaces.run(
             "origin", "ss", "--no-header", "--numeric", "--listening", f"--{kind}"
         )
@@ -286,16 +286,15 @@ class Program:
         return output.read_text(errors="replace") if output.exists() else ""
 
     def _part_from_clients(self) -> None:
-        """Abort the remaining connections at both ends. Many servers do not close the QUIC
-        connections of their clients, and TCP's last packets would cross the link in the next
-        visit."""
+        """Abort the remaining connections at both ends. Many servers do not close their clients'
+        QUIC connections, and TCP's last packets would cross the link in the next visit."""
         for where, side in (("client", "dport"), ("origin", "sport")):
             sockets = f"--numeric --no-header --tcp --udp {side} = :{self._port}"
             abort = f"ss --kill {sockets} > /dev/null && ss {sockets}"
             left = self._site.spaces.run(where, "sh", "-c", abort)  # type: ignore[arg-type]
             if left:
                 raise TestbedError(f"the kernel (CONFIG_INET_DIAG_DESTROY) does not abort {left}")
-        # Firefox does not connect its UDP sockets, so no filter says whose they are. Every visit is
-        # over, whatever they were for.
+        # Firefox does not connect its UDP sockets, so no filter can tell whose they are. The visit
+        # is over, so all of them can go.
         everything = "ss --kill --numeric --no-header --udp state unconnected > /dev/null"
         self._site.spaces.run("client", "sh", "-c", everything)

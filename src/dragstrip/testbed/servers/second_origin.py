@@ -1,4 +1,5 @@
-"""Our servers for old protocols. They run next to the origin and take the same control commands.
+"""Our servers for old protocols. The servers run next to the origin and obey the same control
+commands.
 
 Each is a program of the catalogue (`dragstrip.testbed.legacy`) with its own port on every address
 of the origin, certificates of the same throw-away CA, and the same recording. The browser's
@@ -23,7 +24,7 @@ from dragstrip.testbed.servers.site import ServerSite, port_of
 
 class SecondOrigin:
     """A second server that runs until `stop`. It has no settings; `Stack` refuses stacks that need
-    some."""
+    settings."""
 
     def __init__(self, server: Server, site: ServerSite) -> None:
         """Start the server. Raises `TestbedError` if it is not installed or does not start."""
@@ -55,8 +56,8 @@ class SecondOrigin:
         return ()
 
     def log(self, behind: OriginLog) -> OriginLog:
-        """The logs of this server and of the origin together, so that requests which reached the
-        origin by mistake are included."""
+        """Return the logs of this server and of the origin together, so that requests which reached
+        the origin by mistake are included."""
         told = self._process.ask("log", OriginLog)
         return structs.replace(
             told,

@@ -1,5 +1,5 @@
-"""The environment in which a server runs at the far end of the link, and the interface that the
-testbed needs of it."""
+"""The environment in which a server runs at the far end of the link, and the interface of a server
+that the testbed uses."""
 
 import zlib
 from collections.abc import Mapping
@@ -17,17 +17,17 @@ from dragstrip.testbed.servers.origin import Origin, OriginLog
 
 PORT = 443
 _CHOSEN_PORTS = 20_000, 10_000
-"""First port, and number of ports, for servers without a known port. They are above the known
+"""First port, and number of ports, for servers without a known port. The range lies above the known
 servers' ports and below clients' ports."""
 
 
 @dataclass(frozen=True)
 class ServerSite:
-    """The environment of a server. From its namespace only the link leads out."""
+    """The environment of a server. Only the link leads out of its namespace."""
 
     spaces: Namespaces
     folder: Path
-    """Folder for this server only, which does not exist yet."""
+    """Folder for this server only. It does not exist yet."""
     origin: Origin
     plain: Path
     """Unix socket at which the origin answers all requests over plain HTTP/1.1."""
@@ -35,8 +35,9 @@ class ServerSite:
     """Address of each host at the origin."""
 
     def certificates(self, least_bytes: int | None = None) -> dict[str, dict[str, str]]:
-        """PEM of each host's `certificate` (with its intermediate) and `key`. The empty name has
-        those for all hosts. Their size is that of `Stack.certificate_bytes`."""
+        """Return the PEM text of each host's `certificate` (with its intermediate) and `key`. The
+        empty name has those for all hosts. The certificates have the size
+        `Stack.certificate_bytes`."""
         return self.origin.certificates(list(self.addresses), least_bytes)
 
 
@@ -50,33 +51,34 @@ class RunningProgram(Protocol):
         """Apply the stack to connections accepted from now on."""
 
     def look(self) -> None:
-        """Record the state of open connections, because it is lost when they close."""
+        """Record the state of open connections, because the state is lost when they close."""
 
     def close(self) -> None:
         """End every connection; session tickets stay valid."""
 
     def connections(self) -> tuple[Connection, ...]:
-        """Connections that the next `log` will contain, in their current state, as far as the
-        server knows them."""
+        """Return the connections that the next `log` will contain, in their current state, as far
+        as the server knows them."""
 
     def log(self, behind: OriginLog) -> OriginLog:
-        """Requests and connections since the last call. `behind` is the origin's log."""
+        """Return the requests and connections since the last call. `behind` is the origin's log."""
 
     def stop(self) -> None: ...
 
 
 def port_of(server: Server) -> int:
-    """Port at which a server answers https. It is the same in every testbed."""
+    """Return the port at which a server answers https. The port is the same in every testbed."""
     first, many = _CHOSEN_PORTS
     return server.port or first + zlib.crc32(server.name.encode()) % many
 
 
 def addresses_of(server: Server, addresses: Mapping[str, str]) -> dict[str, str]:
-    """Addresses at which `server` answers, by host. `addresses` are those at the origin."""
+    """Return the addresses at which `server` answers, by host. `addresses` are those at the
+    origin."""
     return {host: str(IPv4Address(ip) + server.beside) for host, ip in addresses.items()}
 
 
 def places_of(server: Server, addresses: Mapping[str, str]) -> dict[str, str]:
-    """``IP:PORT`` at which `server` answers https, by host."""
+    """Return ``IP:PORT`` at which `server` answers https, by host."""
     port = port_of(server)
     return {host: f"{ip}:{port}" for host, ip in addresses_of(server, addresses).items()}

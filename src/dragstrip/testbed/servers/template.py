@@ -24,8 +24,8 @@ def render(text: str, what: str, **values: Any) -> str:
 
 
 def arguments(command: Iterable[str], **values: Any) -> list[str]:
-    """The arguments of a command. An argument that is only a list becomes one argument per item.
-    Raises as `render` does."""
+    """Return the arguments of a command. An argument that is only a list becomes one argument per
+    item. Raises as `render` does."""
     made: list[str] = []
     for text in command:
         alone = _SPREAD.fullmatch(text.strip())
@@ -35,9 +35,9 @@ def arguments(command: Iterable[str], **values: Any) -> list[str]:
 
 
 def mentioned(*texts: str) -> frozenset[str]:
-    """The variables that these templates use."""
+    """Return the variables that these templates use."""
     try:
         found = (meta.find_undeclared_variables(_JINJA.parse(text)) for text in texts)
         return frozenset().union(*found)
     except TemplateError:
-        return frozenset()  # `render` says what is wrong
+        return frozenset()  # `render` reports the error

@@ -1,5 +1,5 @@
-"""Assigns addresses to `dragstrip link`: from the ranges reserved for measurements, and each only
-once.
+"""Assigns addresses to `dragstrip link`, from the ranges reserved for measurements. Each address is
+assigned only once.
 
 A link's number is that of its interface in the caller's namespace, because the kernel allows each
 name only once. A link gives part of its range to every link nested in it, so that packets find
@@ -14,7 +14,7 @@ from itertools import islice
 POOL = IPv4Network("198.18.0.0/15")
 """Address range for measurements of network devices (RFC 2544 appendix C.2.2)."""
 _POOL6 = IPv6Network("2001:2::/48")
-"""Pool for IPv6 (RFC 5180 section 8)."""
+"""Address range for IPv6 (RFC 5180 section 8)."""
 _NARROWER = {POOL.prefixlen: 24, 24: 27, 27: 30}
 
 
@@ -48,15 +48,15 @@ class Subnet:
         return self.net6[2]
 
     def parts(self) -> Iterator["Subnet"]:
-        """Ranges for links inside this one; empty at the innermost depth. The link's own ends are
-        left out."""
+        """Yield the ranges for links inside this one; none at the innermost depth. The range of the
+        link's own ends is left out."""
         narrower = _NARROWER.get(self.net.prefixlen)
         if narrower:
             yield from map(Subnet, islice(self.net.subnets(new_prefix=narrower), 1, None))
 
 
 def around(client: IPv4Address) -> Subnet:
-    """The largest range that the link of this client can have."""
+    """Return the largest range that the link of this client can have."""
     for length in sorted(_NARROWER.values()):
         found = Subnet(IPv4Network((int(client), length), strict=False))
         if found.client == client:

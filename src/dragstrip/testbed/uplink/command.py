@@ -1,7 +1,7 @@
 """Runs a command inside a link. Everything but its network is the same as outside.
 
-The command keeps user, folder, environment, open files and terminal. It has its own process tree,
-which the kernel kills when the owner ends, and a name server that it can reach.
+The command keeps user, folder, environment, open files and terminal. Its process tree is separate,
+and the kernel kills the tree when the owner ends. It gets a name server that it can reach.
 """
 
 import os
@@ -24,12 +24,13 @@ _PASSED_ON = (
 )
 _WATCHED = {*_PASSED_ON, signal.SIGCHLD}
 _LOOKS_AGAIN_S = 0.2
-"""Time between checks whether the command has ended. A SIGCHLD that comes while no thread waits for
-it may go to a library's thread that does not block it, and be lost."""
+"""Time in s between checks whether the command has ended. While no thread waits for SIGCHLD, the
+signal may go to a library's thread that does not block it, and be lost."""
 _SI_KERNEL = 0x80
-"""`si_code` of a signal from the terminal, which the command gets as well (sigaction(2))."""
+"""The `si_code` of a signal from the terminal, which the command receives directly
+(sigaction(2))."""
 
-# The file lives in a file system that only this mount namespace has, under the new /proc.
+# The file lives in a file system that only this mount namespace has, below the new /proc.
 _ARRANGE = """
 set -e
 if [ -n "$1" ]; then
@@ -46,7 +47,7 @@ exec "$@"
 def run_inside(spaces: Namespaces, subnet: Subnet, command: Sequence[str]) -> int:
     """Run `command` in the client namespace and pass signals on.
 
-    Returns its exit code, or 128 + the signal that ended it. `DRAGSTRIP_HOST` and
+    Return the command's exit code, or 128 + the signal that ended it. `DRAGSTRIP_HOST` and
     `DRAGSTRIP_HOST6` in its environment are addresses of the caller's machine.
     """
     argv = spaces.enter(f"--net={spaces.path('client')}")
@@ -78,7 +79,7 @@ def run_inside(spaces: Namespaces, subnet: Subnet, command: Sequence[str]) -> in
 
 
 def watch_signals() -> None:
-    """Block signals in this thread and in threads it starts, so that `run_inside` can wait for
+    """Block signals in this thread and in threads that it starts, so that `run_inside` can wait for
     them."""
     signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
 

@@ -1,7 +1,7 @@
-"""A server behind the link answers on a port of the caller's machine.
+"""Makes a server behind the link answer on a port of the caller's machine.
 
-Sockets listen on the caller's loopback. A relay at the link's far end inherits them, and makes each
-connection again to the server, through the link.
+Sockets listen on the caller's loopback. A relay at the link's far end inherits them. For each
+connection it opens another one to the server, through the link.
 """
 
 import contextlib
@@ -19,7 +19,8 @@ from dragstrip.testbed.uplink.uplink import Uplink, ends_with_us, has_ipv6
 
 _BACKLOG = 1024
 _FIRST_DESCRIPTOR = 10
-"""The shell between us and the relay uses lower ones."""
+"""First descriptor for the sockets. The shell between this process and the relay uses lower
+ones."""
 
 
 class ExposedPort(Struct, frozen=True):
@@ -41,7 +42,7 @@ def doors(wanted: Sequence[ExposedPort]) -> Iterator[Doors]:
 
 @contextlib.contextmanager
 def expose(way_out: Uplink, opened: Doors) -> Iterator[None]:
-    """Lead connections from the doors to the servers behind the link."""
+    """Forward connections from the listening sockets to the servers behind the link."""
     with contextlib.ExitStack() as running:
         said = running.enter_context(tempfile.TemporaryFile("w+"))
         for each, sockets in opened:

@@ -1,4 +1,4 @@
-"""A Unix socket on which every line gets one line for an answer."""
+"""Serves a Unix socket on which every line gets one line as its answer."""
 
 import contextlib
 import errno
@@ -14,17 +14,18 @@ from pathlib import Path
 from dragstrip.model.errors import InputError
 
 _LONGEST = 1 << 16
-"""Bytes of a line."""
+"""Most bytes of a line."""
 _REMOVE = 'cat > /dev/null; rm -f -- "$1"'
-"""Outlives us if we are killed, and removes the socket."""
+"""Shell command that outlives this process if it is killed, and removes the socket."""
 
 
 @contextlib.contextmanager
 def answering(path: Path, answer: Callable[[bytes], bytes]) -> Iterator[None]:
-    """Answer lines at `path` while entered, in a thread per connection, one line at a time.
+    """Answer lines at `path` while the context is open, in a thread per connection, one line at a
+    time.
 
-    The file goes with this process, even if that is killed. Only the caller's user may connect.
-    Raises `InputError` if the path cannot be one.
+    The socket file vanishes with this process, even if the process is killed. Only the caller's
+    user may connect. Raises `InputError` if no socket can be at this path.
     """
     one = threading.Lock()
 
@@ -40,7 +41,7 @@ def answering(path: Path, answer: Callable[[bytes], bytes]) -> Iterator[None]:
         daemon_threads = True
 
         def handle_error(self, *_: object) -> None:
-            """A client that hangs up needs no trace."""
+            """Do not print a traceback for a client that hangs up."""
 
     _clear(path)
     mask = os.umask(0o177)
@@ -56,12 +57,12 @@ def answering(path: Path, answer: Callable[[bytes], bytes]) -> Iterator[None]:
             yield
         finally:
             server.shutdown()
-            # No answer is half done when we go on.
+            # After this no thread is in the middle of an answer.
             one.acquire()
 
 
 def _clear(path: Path) -> None:
-    """Removes a socket without a listener."""
+    """Remove a socket file to which no process listens."""
     with contextlib.suppress(FileNotFoundError):
         if not stat.S_ISSOCK(path.stat().st_mode):
             raise InputError(f"{path}: the file exists and is no socket; give another path")

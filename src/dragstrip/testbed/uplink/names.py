@@ -1,4 +1,4 @@
-"""Resolves names inside a link by the caller's own resolvers, through the link.
+"""Resolves names inside a link with the caller's own resolvers, through the link.
 
 A resolver at 127.0.0.53, or on a network to which the link does not lead, cannot be reached from
 inside. So the gateway's address answers: it forwards queries unchanged from the caller's namespace.
@@ -20,8 +20,8 @@ _LONGEST = 65535
 
 
 def resolv_conf(gateway: str) -> str | None:
-    """The caller's resolver configuration with the gateway as the name server; None if the caller
-    has none."""
+    """Return the caller's resolver configuration with the gateway as the name server; None if the
+    caller has none."""
     if not _nameservers():
         return None
     lines = _RESOLV_CONF.read_text().splitlines()
@@ -31,10 +31,11 @@ def resolv_conf(gateway: str) -> str | None:
 
 @contextlib.contextmanager
 def relay(gateway: str) -> Iterator[None]:
-    """A context in which DNS queries are answered over UDP and TCP at the gateway's address."""
+    """Open a context in which DNS queries are answered over UDP and TCP at the gateway's
+    address."""
     servers = _nameservers()
     with contextlib.ExitStack() as running:
-        # If the port is taken, a resolver of the caller's listens on every address: it answers.
+        # If the port is taken, a resolver of the caller listens on every address and will answer.
         with contextlib.suppress(OSError):
             for kind, handler in (
                 (socketserver.ThreadingUDPServer, _datagram),

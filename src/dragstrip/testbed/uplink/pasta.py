@@ -1,4 +1,5 @@
-"""The way out for ordinary users, who may not enter the caller's network namespace.
+"""Connects a link to the outside for ordinary users, who may not enter the caller's network
+namespace.
 
     link  --  origin namespace: relay for TCP, translation for the rest  --  pasta  --  caller
 
@@ -39,7 +40,7 @@ TUN = "/dev/net/tun"
 _START_S = 5.0
 _PASTA_MAC = "02:00:00:00:00:03"
 _INNER = Subnet(IPv4Network("198.18.0.0/24"))
-"""Subnet between relay and pasta; its gateway leads to the caller's loopback."""
+"""Subnet between relay and pasta; the subnet's gateway leads to the caller's loopback."""
 _OPTIONS = (
     "--foreground --no-netns-quit --ns-ifname pasta --mtu 65520 --netmask 24 "
     "--tcp-ports none --udp-ports none --tcp-ns none --udp-ns none "
@@ -74,7 +75,7 @@ def pasta_uplink(spaces: Namespaces) -> Iterator[Uplink]:
 
 
 def tun_refused() -> str:
-    """Why pasta could not create its interface, and what to do; empty if it can."""
+    """Return why pasta could not create its interface, and what to do; empty if it can."""
     if not os.path.exists(TUN):
         return "the kernel has none: modprobe tun"
     if not os.access(TUN, os.R_OK | os.W_OK):

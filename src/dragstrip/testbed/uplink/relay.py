@@ -1,12 +1,14 @@
-"""A TCP relay: it accepts every connection and opens another towards its goal.
+"""A TCP relay. For every connection that it accepts, it opens another one towards the connection's
+goal.
 
     python -I relay.py [FROM=TO...]
     python -I relay.py expose ADDRESS PORT DESCRIPTOR...
 
-Without `expose` it runs in a namespace whose packet filter diverts TCP to `RELAY_PORT` (tproxy).
-The goal is where the connection wanted to go; `FROM=TO` replaces one address by another. With
-`expose` the goal is one server. Connections come to listening sockets of another namespace, which
-the relay inherits. Standard library only: it is started for every link and must not take long.
+Without `expose` the relay runs in a namespace whose packet filter diverts TCP to `RELAY_PORT`
+(tproxy). The goal is where the connection wanted to go; `FROM=TO` replaces one address by another.
+With `expose` the goal is one server. Connections come to listening sockets of another namespace,
+which the relay inherits. It uses the standard library only, because it is started for every link
+and must start fast.
 """
 
 import contextlib
@@ -21,7 +23,7 @@ _IP_TRANSPARENT, _IPV6_TRANSPARENT = 19, 75
 _BACKLOG = 1024
 _CHUNK = 1 << 17
 _RESET = struct.pack("ii", 1, 0)
-"""Option SO_LINGER with a time of 0, so that closing resets the connection."""
+"""Value of the option SO_LINGER with a time of 0, so that closing resets the connection."""
 
 
 def main() -> None:
@@ -83,7 +85,7 @@ def _pour(source: socket.socket, sink: socket.socket) -> None:
         while count := source.recv_into(buffer):
             sink.sendall(view[:count])
     except OSError:
-        # One end broke off: so must the other.
+        # One end broke off, so the other must too.
         for end in (source, sink):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
             with contextlib.suppress(OSError):

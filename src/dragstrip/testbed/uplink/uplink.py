@@ -1,6 +1,6 @@
 """Connects the far end of a link to the network of the user who started the link.
 
-For root it is a pair of interfaces into the caller's namespace (`veth`). The caller's own addresses
+For root a pair of interfaces leads into the caller's namespace (`veth`). The caller's own addresses
 are reached without translation, by the kernel's own TCP. An ordinary user may not enter that
 namespace, so `pasta` opens ordinary sockets on behalf of the client.
 """
@@ -34,19 +34,22 @@ class Uplink:
 
     subnet: Subnet
     beyond: str
-    """Which networks it reaches, in words."""
+    """The networks that the far end reaches, in words."""
     resolver: Callable[[], AbstractContextManager[object]] = contextlib.nullcontext
-    """A context in which the gateway's address answers DNS as the caller's resolvers do."""
+    """Opens a context in which the gateway's address answers DNS as the caller's resolvers do."""
     there: Callable[..., list[str]] = lambda *argv: list(argv)
-    """The command that runs a program at the link's far end; by default the caller's namespace."""
+    """Returns the command that runs a program at the link's far end, which is by default the
+    caller's namespace."""
 
 
 def far_end(
     name: str, subnet: Subnet, source: str | None = None, source6: str | None = None
 ) -> list[str]:
-    """`ip -batch` lines for the interface at the link's far end; its routes lead to the client.
+    """Return the `ip -batch` lines for the interface at the link's far end; its routes lead to the
+    client.
 
-    Servers there that listen on every address answer from `source`, by default the gateway's.
+    Servers at the far end that listen on every address answer from `source`, by default the
+    gateway's address.
     """
     ends = [
         (subnet.gateway, subnet.client, subnet.net, source),
@@ -66,8 +69,9 @@ def plug_client(spaces: Namespaces, subnet: Subnet) -> None:
         "net.ipv4.ping_group_range=0 0",  # ping without privileges; group 0 is the caller's
     ]
     if has_ipv6():
-        # No search for doubles: an address that is ready a second after its interface looks to a
-        # browser as if the network had changed, and it gives up what it was loading.
+        # Duplicate address detection is off: if an address becomes ready a second after its
+        # interface, a browser thinks that the network has changed, and gives up what it was
+        # loading.
         settings += ["net.ipv6.conf.default.accept_dad=0", "net.ipv6.conf.default.accept_ra=0"]
         settings += ["net.ipv6.conf.all.forwarding=1"]
         quiet = [f"net.ipv6.conf.{name}.disable_ipv6=1" for name in ("all", "default")]
@@ -92,18 +96,19 @@ def plug_client(spaces: Namespaces, subnet: Subnet) -> None:
 def _lines(
     name: str, ends: Sequence[tuple[object, object, object, str | None]], peer_mac: str
 ) -> list[str]:
-    """`ip` lines that bring an interface up. `ends` has, for IPv4 and IPv6: own address, peer's
-    address, the networks beyond it, and the source address of packets there (None means the
+    """Return the `ip` lines that bring an interface up. `ends` has, for IPv4 and IPv6: own address,
+    peer's address, the networks beyond it, and the source address of packets there (None means the
     interface's own)."""
     lines = [f"link set {name} gso_max_segs 1 txqueuelen 10000 up"]
     for (own, peer, beyond, source), nodad in zip(
         ends, ("", "nodad")[: 1 + has_ipv6()], strict=False
     ):
         lines += [
-            # Not `peer`: that would add a route with the wrong source.
+            # The line does not use `peer`, which would add a route with the wrong source.
             f"addr add {own} dev {name} {nodad}",
             f"neigh add {peer} lladdr {peer_mac} dev {name} nud permanent",
-            # onlink: IPv6 learns a moment later that the interface has a carrier.
+            # The route is onlink, because IPv6 learns a moment later that the interface has a
+            # carrier.
             f"route add {peer} dev {name} src {source or own}",
             f"route add {beyond} via {peer} dev {name} onlink src {source or own}",
         ]
@@ -111,8 +116,8 @@ def _lines(
 
 
 def caller_range() -> Subnet:
-    """The range from which the caller may assign addresses: the whole pool, or a part of it if the
-    caller is inside a link."""
+    """Return the range from which the caller may assign addresses: the whole pool, or a part of it
+    if the caller is inside a link."""
     outer = subprocess.run(
         ["ip", "-json", "-4", "addr", "show", "dev", IFACE], capture_output=True, text=True
     )
@@ -124,11 +129,11 @@ def caller_range() -> Subnet:
 
 
 def own_address(family: socket.AddressFamily) -> str | None:
-    """The source address of the caller's namespace for outside networks; None if it reaches
-    none."""
+    """Return the source address of the caller's namespace for outside networks; None if it reaches
+    no such network."""
     elsewhere = {socket.AF_INET: "192.0.32.8", socket.AF_INET6: "2001:500:88:200::8"}[family]
     with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
-        probe.connect((elsewhere, 9))  # chooses a route; for UDP nothing is sent
+        probe.connect((elsewhere, 9))  # this chooses a route; for UDP no packet is sent
         return str(probe.getsockname()[0])
     return None
 
@@ -138,7 +143,7 @@ def has_ipv6() -> bool:
 
 
 def run_here(*argv: str, text: str = "") -> str:
-    """Run a program in the caller's namespace; returns its stdout. Raises `TestbedError`."""
+    """Run a program in the caller's namespace and return its stdout. Raises `TestbedError`."""
     done = subprocess.run(argv, input=text, capture_output=True, text=True)
     if done.returncode:
         raise TestbedError(f"{' '.join(argv)!r} failed: {done.stderr.strip()}")
@@ -149,9 +154,9 @@ def run_here(*argv: str, text: str = "") -> str:
 def ends_with_us(
     argv: Sequence[str], said: IO[str], inherited: Sequence[int] = ()
 ) -> Iterator["subprocess.Popen[str]"]:
-    """Run a program that must not outlive this process, even if that is killed.
+    """Run a program that must not outlive this process, even if this process is killed.
 
-    Output goes to `said`. It gets the descriptors `inherited`.
+    The program's output goes to `said`. The program inherits the descriptors `inherited`.
     """
     with subprocess.Popen(
         until_stdin_ends(*argv),

@@ -1,8 +1,9 @@
 """Connects a link to the outside for root, by a single interface in the caller's namespace.
 
-Addresses, routes and settings belong to the interface and vanish with it. The interface vanishes
-with the namespace at its other end. If the caller's kernel forwards packets, address translation is
-a table that belongs to a process (nftables' owner flag, Linux 5.12) and vanishes with it.
+Addresses, routes and settings belong to the interface and vanish with it. The interface itself
+vanishes with the namespace at its other end. If the caller's kernel forwards packets, address
+translation is a table that belongs to a process (nftables' owner flag, Linux 5.12) and vanishes
+with it.
 """
 
 import contextlib
@@ -35,7 +36,7 @@ def veth_uplink(spaces: Namespaces) -> Iterator[Uplink]:
     """Connect the link namespace to the caller's. Raises `TestbedError`."""
     name, subnet = _claim(spaces)
     with contextlib.ExitStack() as resources:
-        # With the namespace it would vanish too, but only some time later.
+        # The interface would vanish with the namespace anyway, but only some time later.
         resources.callback(run_here, "ip", "link", "del", name)
         _settings(name)
         sources = own_address(socket.AF_INET), own_address(socket.AF_INET6)
@@ -46,7 +47,8 @@ def veth_uplink(spaces: Namespaces) -> Iterator[Uplink]:
 
 
 def _claim(spaces: Namespaces) -> tuple[str, Subnet]:
-    """The first free interface name and its range. The kernel assigns each name only once."""
+    """Return the first free interface name and its range. The kernel assigns each name only
+    once."""
     for number, subnet in enumerate(caller_range().parts()):
         name = f"drag{number}"
         veth = f"link add {name} address {GATEWAY_MAC} type veth peer name origin netns"
@@ -67,7 +69,7 @@ def _settings(name: str) -> None:
     for family, values in settings.items():
         for setting, value in values.items():
             path = Path(f"/proc/sys/net/{family}/conf/{name}/{setting}")
-            # Some containers may not write here; the caller's own addresses need none of it.
+            # Some containers may not write this setting. The caller's own addresses do not need it.
             with contextlib.suppress(OSError):
                 path.write_text(value)
 
@@ -90,7 +92,7 @@ def _beyond(name: str, subnet: Subnet) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _masquerade(name: str, subnet: Subnet) -> Iterator[None]:
-    """A context in which packets that leave this machine get its address."""
+    """Open a context in which packets that leave this machine get its address."""
     table = f"""\
 add table inet {name} {{ flags owner; }}
 add chain inet {name} out {{ type nat hook postrouting priority srcnat; }}

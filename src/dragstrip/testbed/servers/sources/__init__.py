@@ -1,7 +1,7 @@
 """Installs servers, with one module per kind of archive.
 
 Each server is fetched by its archive's own client, which uses the machine's mirrors, proxies and
-passwords. Nothing runs before its digest is checked.
+passwords. No file runs before its digest is checked.
 """
 
 import platform
@@ -32,7 +32,7 @@ _HOME = "{{ home }}/"
 
 
 def source_of(server: Server) -> Source:
-    """The kind of archive that a server comes from."""
+    """Return the kind of archive that a server comes from."""
     return _SOURCES[server.source_kind]
 
 
@@ -40,7 +40,7 @@ def install(server: Server, tell: Teller) -> tuple[UnpackedPackage, ...]:
     """Fetch, verify and unpack a server with everything it needs, or build it. An older copy is
     replaced.
 
-    If this fails, the server's folder is unchanged. Raises `TestbedError`.
+    If this fails, the server's folder stays unchanged. Raises `TestbedError`.
     """
     source = source_of(server)
     for program, package in source.programs.items():

@@ -52,13 +52,13 @@ def fetch(server: Server, scratch: Path, home: Path, tell: Teller) -> list[Unpac
 
 
 def crates_of(lock: str) -> list[tuple[str, str, str]]:
-    """Name, version and SHA-256 of each crate in a lock file, except our own."""
+    """List name, version and SHA-256 of each crate in a lock file, except our own crate."""
     found = tomllib.loads(lock)["package"]
     return [(p["name"], p["version"], p["checksum"]) for p in found if "checksum" in p]
 
 
 def _size(name: str, version: str) -> int:
-    """Bytes of the crate in Cargo's cache; 0 if it is missing."""
+    """Return the bytes of the crate in Cargo's cache; 0 if it is missing."""
     home = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
     files = home.glob(f"registry/cache/*/{name}-{version}.crate")
     return next((file.stat().st_size for file in files), 0)

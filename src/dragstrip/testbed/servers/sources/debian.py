@@ -77,7 +77,7 @@ class _Apt:
 
 
 def release_date(text: str) -> str:
-    """The date of a Release file, such as ``2026-11-20``; empty if it has none."""
+    """Return the date of a Release file, such as ``2026-11-20``; empty if it has none."""
     for line in text.splitlines():
         if line.startswith("Date:"):
             return parsedate_to_datetime(line.removeprefix("Date:").strip()).date().isoformat()
@@ -85,7 +85,8 @@ def release_date(text: str) -> str:
 
 
 def _mirror() -> str:
-    """The mirror of this machine's first Debian source. Raises `TestbedError`."""
+    """Return the address of the mirror of this machine's first Debian source. Raises
+    `TestbedError`."""
     shown = output_of("apt-get", "indextargets", "--format", "$(REPO_URI)|$(ORIGIN)|$(RELEASE)")
     for line in shown.splitlines():
         address, origin, _ = line.split("|")

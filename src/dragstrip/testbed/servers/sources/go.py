@@ -50,13 +50,13 @@ def fetch(server: Server, scratch: Path, home: Path, tell: Teller) -> list[Unpac
 
 
 def modules_of(sums: str) -> list[tuple[str, str, str]]:
-    """Name, version and digest of each module in a go.sum whose files are pinned."""
+    """List name, version and digest of each module in a go.sum whose files are pinned."""
     lines = (line.split() for line in sums.splitlines() if line)
     return [(n, v, digest) for n, v, digest in lines if not v.endswith("/go.mod")]
 
 
 def _size(cache: Path, name: str, version: str) -> int:
-    """Bytes of the module's archive; 0 if the build did not need it."""
+    """Return the bytes of the module's archive; 0 if the build did not need the module."""
     escaped = "".join(f"!{c.lower()}" if c.isupper() else c for c in name)
     file = cache / "cache" / "download" / escaped / "@v" / f"{version}.zip"
     return file.stat().st_size if file.exists() else 0

@@ -1,7 +1,7 @@
 """Builds servers from Java libraries, which our small program uses.
 
-Maven fetches only the pinned libraries. Each is verified before it is used to compile or run
-anything. Maven's own plugin, which copies the libraries, is verified only by the registry's
+Maven fetches only the pinned libraries. Each library is verified before it is used to compile or
+run anything. Maven's own plugin, which copies the libraries, is verified only by the registry's
 checksum.
 """
 
@@ -54,7 +54,7 @@ def fetch(server: Server, scratch: Path, home: Path, tell: Teller) -> list[Unpac
 
 
 def pom(archives: Iterable[str]) -> str:
-    """A Maven project (pom.xml) that depends on these archives, ``GROUP:ARTIFACT[:CLASSIFIER]
+    """Write a Maven project (pom.xml) that depends on these archives, ``GROUP:ARTIFACT[:CLASSIFIER]
     VERSION`` each."""
     dependencies = "".join(_dependency(*named.split()) for named in archives)
     return (

@@ -16,8 +16,8 @@ def unpack_verified(
     home: Path,
     download: Callable[[str, str, str, Path], None],
 ) -> list[UnpackedPackage]:
-    """Fetch, verify and unpack into `home`; returns the packages. `download` is called with name,
-    version, digest and a folder for the archive. Raises `TestbedError`."""
+    """Fetch and verify archives, unpack them into `home`, and return the packages. `download` is
+    called with name, version, digest and a folder for the archive. Raises `TestbedError`."""
     packages = []
     for number, (named, digest) in enumerate(pins.archives.items()):
         name, version = named.split()

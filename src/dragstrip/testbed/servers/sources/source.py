@@ -1,4 +1,4 @@
-"""The interface of every kind of archive: the programs it needs, and a function that fetches a
+"""The interface of every kind of archive: the programs that it needs, and a function that fetches a
 server."""
 
 import hashlib
@@ -25,7 +25,7 @@ class Teller:
     """Called with the current step."""
 
     def progress(self, pins: Pins) -> Progress:
-        """Returns a function that reports how much has arrived."""
+        """Return a function that reports how much has arrived."""
 
         def said(arrived: int) -> None:
             self.status(f"{arrived / 1e6:.0f} of about {pins.bytes / 1e6:.0f} MB on disk")
@@ -46,23 +46,23 @@ class Source:
 
 
 def pins_of(server: Server) -> Pins:
-    """The server's pins. Every kind of archive needs them, except Debian's."""
+    """Return the server's pins. Every kind of archive needs pins, except Debian's."""
     assert server.pinned
     return server.pinned
 
 
 def name_of(server: Server) -> str:
-    """The package's name in its registry."""
+    """Return the package's name in its registry."""
     return server.package.partition(":")[2]
 
 
 def from_day(name: str, pins: Pins) -> str:
-    """An archive's name and date, in the form used in results."""
+    """Return an archive's name and date, in the form used in results."""
     return f"{name}, {pins.published}"
 
 
 def offer(server: Server, registry: str, others: int = 0) -> str:
-    """A sentence on what will be fetched."""
+    """Return a sentence on what will be fetched."""
     pins = pins_of(server)
     more = f" and {others} more" if others else ""
     return (
@@ -72,7 +72,7 @@ def offer(server: Server, registry: str, others: int = 0) -> str:
 
 
 def verified(file: Path, named: str, digest: str) -> Path:
-    """The file, after a check of its digest. Raises `TestbedError`."""
+    """Check the file's digest and return the file. Raises `TestbedError`."""
     kind, mark, _ = re.split(r"([:-])", digest, maxsplit=1)
     with file.open("rb") as opened:
         found = hashlib.file_digest(opened, kind)
@@ -85,8 +85,7 @@ def verified(file: Path, named: str, digest: str) -> Path:
 def pinned_package(
     named: str, digest: str, file: Path, registry: str, pins: Pins
 ) -> UnpackedPackage:
-    """The package ``NAME VERSION`` of this archive, after a check of its digest. Raises
-    `TestbedError`."""
+    """Check the archive's digest and return its package ``NAME VERSION``. Raises `TestbedError`."""
     name, version = named.split()
     return UnpackedPackage(
         name=name,
@@ -103,8 +102,8 @@ def built_from(
     registry: str,
     size: Callable[[str, str], int],
 ) -> list[UnpackedPackage]:
-    """The packages that our program was built from, the server's own first. `parts` have name,
-    version and digest; `size` returns a part's bytes, given its name and version."""
+    """Return the packages that our program was built from, the server's own first. `parts` have
+    name, version and digest; `size` returns a part's bytes, given its name and version."""
     own, archive = name_of(server), from_day(registry, pins_of(server))
     return [
         UnpackedPackage(
@@ -115,7 +114,7 @@ def built_from(
 
 
 def only_file(folder: Path, named: str) -> Path:
-    """The only file in the folder, which a client downloaded. Raises `TestbedError`."""
+    """Return the only file in the folder, which a client downloaded. Raises `TestbedError`."""
     found = [path for path in folder.iterdir() if path.is_file()]
     if len(found) != 1:
         raise TestbedError(f"{len(found)} files arrived for {named}, not one archive")
