@@ -59,8 +59,8 @@ class CapturedPage(Struct, frozen=True, kw_only=True):
     """Number of entries without a URL or a start, which HAR 1.2 requires. They are left out."""
 
     def loaded_bytes(self) -> int | None:
-        """Bytes on the wire of all answers that ended before the load event; None if any size is
-        unknown."""
+        """Return bytes on the wire of all answers that ended before the load event; None if any
+        size is unknown."""
         sizes = [a.wire_bytes for a in self.answers if a.end_ms <= (self.load_ms or 0)]
         known = [s for s in sizes if s is not None]
         return sum(known) if len(known) == len(sizes) else None

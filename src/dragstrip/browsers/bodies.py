@@ -29,8 +29,8 @@ _PATIENCE_S = 0.01
 def with_digests(
     cdp: Cdp, session: str, exchanges: Iterable[Exchange], seed: int
 ) -> tuple[Exchange, ...]:
-    """The exchanges, with the digest of the body for those in the sample. Bodies that the browser
-    does not deliver within 10 ms have none. Raises `BrowserError` if the browser ended."""
+    """Return the exchanges, with the digest of the body for those in the sample. Bodies that the
+    browser does not deliver within 10 ms have none. Raises `BrowserError` if the browser ended."""
     every = tuple(exchanges)
     asked = {
         e.id: cdp.send("Network.getResponseBody", session, requestId=e.id)
@@ -91,9 +91,9 @@ def _body(cdp: Cdp, number: int) -> bytes | None:
 
 
 def _with_digest(exchange: Exchange, body: bytes | None) -> Exchange:
-    """The exchange with the digest of its body. DevTools return text as the browser decoded it. The
-    length of a body that was not UTF-8, or that began with a byte order mark, then differs, so it
-    gets no digest."""
+    """Return the exchange with the digest of its body. DevTools return text as the browser decoded
+    it. The length of a body that was not UTF-8, or that began with a byte order mark, then differs,
+    so it gets no digest."""
     if body is None or len(body) != exchange.request.body_bytes:
         return exchange
     request = structs.replace(exchange.request, digest=digest_of(body))

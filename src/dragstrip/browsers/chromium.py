@@ -95,7 +95,7 @@ def stack_flags(
 
 
 def _resolver_rules(places: Mapping[str, str]) -> str:
-    """A flag value that resolves only these hosts, each to an address or ``IP:PORT``."""
+    """Return a flag value that resolves only these hosts, each to an address or ``IP:PORT``."""
     rules = ", ".join(f"MAP {host} {place}" for host, place in places.items())
     return f"--host-resolver-rules={rules}, MAP * ~NOTFOUND"
 
@@ -123,7 +123,7 @@ class Chromium:
         return session_cpu_s(self.session)
 
     def proxies(self) -> tuple[str, ...]:
-        """Environment variables of the browser's processes that name a proxy."""
+        """Return environment variables of the browser's processes that name a proxy."""
         return session_proxies(self.session)
 
     @contextlib.contextmanager
@@ -144,7 +144,7 @@ class ChromiumTab:
     page: Page | None = None
 
     def screenshot(self) -> bytes:
-        """The viewport as it looks now, PNG."""
+        """Return the viewport as it looks now, PNG."""
         answer = self.cdp.call("Page.captureScreenshot", self.session, format="png")
         return base64.b64decode(answer["data"])
 
@@ -166,7 +166,8 @@ class ChromiumTab:
 
 
 def chromium_version(browser: str = TODAY) -> str:
-    """The browser's product and version, such as ``Chromium 156.0.8078.79``. Raises `TestbedError`.
+    """Return the browser's product and version, such as ``Chromium 156.0.8078.79``. Raises
+    `TestbedError`.
 
     The version of an older browser comes from the catalogue, because some do not report one. Its
     files were verified by hash.
@@ -185,7 +186,8 @@ def chromium_version(browser: str = TODAY) -> str:
 
 
 def here(workspace: Path, ca: Path | None = None) -> BrowserPlace:
-    """A place in the caller's own network. Its sites may be hostile, so the sandbox stays on."""
+    """Return a place in the caller's own network. Its sites may be hostile, so the sandbox stays
+    on."""
     return BrowserPlace(
         command=lambda *argv: list(argv), workspace=workspace, drop_root=os.geteuid() == 0, ca=ca
     )
@@ -215,8 +217,8 @@ def chromium(
 
 
 def inside(bed: Testbed) -> BrowserPlace:
-    """A place at the client's end of a testbed. It lacks the caller's proxy variables, because
-    headless-shell obeys them even with --no-proxy-server."""
+    """Return a place at the client's end of a testbed. It lacks the caller's proxy variables,
+    because headless-shell obeys them even with --no-proxy-server."""
     if bed.names:
         # Real sites may be hostile, so the sandbox stays on.
         arrange = ["unshare", "--mount", "sh", "-c", _WITH_NAMES, "sh", str(bed.names)]

@@ -30,7 +30,8 @@ _FINAL, _MASKED = 0x80, 0x80
 
 
 def frame(opcode: int, payload: bytes) -> bytes:
-    """A complete WebSocket frame from a client (section 5.2). Firefox refuses a mask of zeros."""
+    """Return a complete WebSocket frame from a client (section 5.2). Firefox refuses a mask of
+    zeros."""
     size = len(payload)
     if size < 126:
         head = bytes([_MASKED | size])
@@ -43,7 +44,7 @@ def frame(opcode: int, payload: bytes) -> bytes:
 
 
 def masked(payload: bytes, mask: bytes) -> bytes:
-    """The payload with its mask put on or taken off (section 5.3)."""
+    """Return the payload with its mask put on or taken off (section 5.3)."""
     stream = (mask * (len(payload) // 4 + 1))[: len(payload)]
     both = int.from_bytes(payload, "big") ^ int.from_bytes(stream, "big")
     return both.to_bytes(len(payload), "big")
@@ -68,7 +69,7 @@ def take(received: bytearray) -> Iterator[tuple[int, bool, bytes]]:
 
 
 def _tab(port: int) -> str:
-    """The WebSocket address of the first tab. Waits until there is one."""
+    """Return the WebSocket address of the first tab. Waits until there is one."""
     deadline = time.monotonic() + _PATIENCE_S
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
@@ -82,7 +83,7 @@ def _tab(port: int) -> str:
 
 
 def _reach(port: int) -> socket.socket:
-    """A TCP connection to the browser. Waits until it listens."""
+    """Return a TCP connection to the browser. Waits until it listens."""
     deadline = time.monotonic() + _PATIENCE_S
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError):
@@ -92,7 +93,8 @@ def _reach(port: int) -> socket.socket:
 
 
 def _connect(port: int, path: str) -> tuple[socket.socket, bytearray]:
-    """An open WebSocket (section 4.1), and the bytes that followed the server's handshake."""
+    """Return an open WebSocket (section 4.1), and the bytes that followed the server's
+    handshake."""
     path = path or urlsplit(_tab(port)).path
     key = base64.b64encode(os.urandom(16)).decode()
     opened = _reach(port)

@@ -21,15 +21,15 @@ class Tab(Protocol):
         far."""
 
     def slowdown(self) -> float | None:
-        """How many times longer a fixed script takes in the tab's page than it would without the
-        client's slow-down; None if the client is not slowed down here."""
+        """Return how many times longer a fixed script takes in the tab's page than it would without
+        the client's slow-down; None if the client is not slowed down here."""
 
     def forget_cache(self, announced: Iterable[str] = ()) -> None:
         """Make the next load fetch everything again. The tab keeps its TLS tickets, and still knows
         the Alt-Svc of the hosts in `announced`, which it may request again to learn it."""
 
     def with_digests(self, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:
-        """The exchanges; those in a sample also get the digest of the body that arrived."""
+        """Return the exchanges; those in a sample also get the digest of the body that arrived."""
 
 
 class Driven(Protocol):
@@ -47,8 +47,8 @@ class Driven(Protocol):
         """CPU seconds of each of its processes, by process id."""
 
     def proxies(self) -> tuple[str, ...]:
-        """Environment variables of its processes that name a proxy."""
+        """Return environment variables of its processes that name a proxy."""
 
     def fresh_tab(self, client: Client, page: Page | None = None) -> AbstractContextManager[Tab]:
-        """A tab for loads of `page`; None stands for any URL. If the client pins time, scripts see
-        the time of the recording."""
+        """Return a tab for loads of `page`; None stands for any URL. If the client pins time,
+        scripts see the time of the recording."""

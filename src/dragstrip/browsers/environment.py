@@ -13,7 +13,7 @@ NO_PROXIES = tuple(
 
 
 def named_proxies(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Variables that are set and name a proxy."""
+    """Return variables that are set and name a proxy."""
     return tuple(sorted(n for n, value in environment.items() if value and n.lower() in _NAMES))
 
 

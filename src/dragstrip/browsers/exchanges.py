@@ -58,7 +58,7 @@ class _Open(Struct):
 
 
 def exchanges(events: Iterable[Event], time_origin_s: float) -> tuple[Exchange, ...]:
-    """All http(s) requests in the order the browser made them.
+    """Return all http(s) requests in the order the browser made them.
 
     `time_origin_s` is the document's timeOrigin on the clock of the events' timestamps.
     """
@@ -86,7 +86,7 @@ def exchanges(events: Iterable[Event], time_origin_s: float) -> tuple[Exchange, 
 
 
 def received(exchange: Exchange) -> Request:
-    """The request, with the content encoding of its answer filled in."""
+    """Return the request, with the content encoding of its answer filled in."""
     coding = _header(exchange.response_headers, "content-encoding").strip().lower()
     return structs.replace(exchange.request, coding="" if coding == "identity" else coding)
 
@@ -209,8 +209,8 @@ def _on_finished(current: _Open, params: dict[str, Any], origin_s: float) -> Non
 
 
 def _given_up(current: _Open, finished: dict[str, Any]) -> bool:
-    """Whether the exchange is an image that Chromium could not decode and so did not read to its
-    end. Chromium reports such an image as finished, with the decoded bytes read instead of the
+    """Return whether the exchange is an image that Chromium could not decode and so did not read to
+    its end. Chromium reports such an image as finished, with the decoded bytes read instead of the
     bytes on the wire (`ImageResource::DecodeError`)."""
     request, size = current.exchange.request, finished.get("encodedDataLength")
     if request.resource_type != "Image" or request.from_cache or not current.decoded:
@@ -219,8 +219,8 @@ def _given_up(current: _Open, finished: dict[str, Any]) -> bool:
 
 
 def failure(params: dict[str, Any]) -> str:
-    """Why a request failed, by its `loadingFailed` event. Chromium 53 names no error if the browser
-    itself cancelled the request."""
+    """Return why a request failed, by its `loadingFailed` event. Chromium 53 names no error if the
+    browser itself cancelled the request."""
     named = params.get("blockedReason") or params.get("errorText")
     return named or (ABORTED if params.get("canceled") else "failed")
 
@@ -246,8 +246,8 @@ def _ended(current: _Open, timestamp: float, sizes: dict[str, Any], origin_s: fl
 
 
 def _body_bytes(current: _Open, wire_bytes: int) -> int | None:
-    """Bytes of the body. None if the browser counted nothing, as for a CORS preflight, or for a
-    body that was never read, such as a prefetched one."""
+    """Return bytes of the body. None if the browser counted nothing, as for a CORS preflight, or
+    for a body that was never read, such as a prefetched one."""
     length = _header(current.exchange.response_headers, "content-length")
     unread = not wire_bytes or (length.isdecimal() and 0 < int(length) <= wire_bytes)
     return None if unread and not current.decoded else current.decoded

@@ -36,7 +36,7 @@ class Generation:
 
 
 def find_chromium() -> Path:
-    """Path of headless-shell. Raises `TestbedError`, which says how to install it."""
+    """Return path of headless-shell. Raises `TestbedError`, which says how to install it."""
     for binary in _BINARIES:
         if Path(binary).is_file():
             return Path(binary)
@@ -83,8 +83,8 @@ GENERATIONS: Mapping[str, Generation] = {
 
 
 def generation_of(browser: str) -> Generation:
-    """The generation of a browser, given its name or the path of the user's own Chromium. The
-    latter is driven like today's."""
+    """Return the generation of a browser, given its name or the path of the user's own Chromium.
+    The latter is driven like today's."""
     if not is_path(browser):
         return GENERATIONS[browser]
     protocols = {p: ("--headless", *flags) for p, flags in GENERATIONS[TODAY].protocols.items()}

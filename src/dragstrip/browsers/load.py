@@ -62,8 +62,8 @@ class Navigation(Struct, frozen=True, kw_only=True):
     loadEventEnd: float = 0.0
 
     def later(self, by_ms: float) -> "Navigation":
-        """The same navigation on a time axis that begins `by_ms` earlier, when the page's first
-        document began."""
+        """Return the same navigation on a time axis that begins `by_ms` earlier, when the page's
+        first document began."""
         reached = {name: at for name, at in structs.asdict(self).items() if at}
         return structs.replace(self, **{name: at + by_ms for name, at in reached.items()})
 
@@ -107,8 +107,8 @@ class Load(Struct, frozen=True, kw_only=True):
 
 
 def done_of(page: Page | None, url: str | None = None) -> Done:
-    """The condition for a load of `page` to count as loaded. A `url` other than the page's own
-    counts at the load event."""
+    """Return the condition for a load of `page` to count as loaded. A `url` other than the page's
+    own counts at the load event."""
     return LOADED if page is None or url not in (None, page.url) else parse_done(page.done)
 
 
@@ -116,7 +116,7 @@ def done_of(page: Page | None, url: str | None = None) -> Done:
 def fresh_session(
     cdp: Cdp, client: Client, recorded_ms: float | None = None, done: Done = LOADED
 ) -> Iterator[str]:
-    """A tab in its own context, ready for observation; yields the CDP session."""
+    """Yield a tab in its own context, ready for observation; yields the CDP session."""
     width, height = client.viewport
     context = cdp.call("Target.createBrowserContext")["browserContextId"]
     try:
@@ -220,7 +220,7 @@ def shifted(at_ms: float | None, by_ms: float) -> float | None:
 
 
 def _read(cdp: Cdp, session: str, watch: "_Watch") -> tuple[NavigationTimings | None, float]:
-    """The document's timings, and when the screen showed everything loaded, in ms; 0 if not
+    """Return the document's timings, and when the screen showed everything loaded, in ms; 0 if not
     recorded."""
     shown_ms = _await_shown(cdp, watch)
     _await_frames(cdp, watch)
@@ -358,8 +358,8 @@ def _is_navigation(params: dict[str, Any]) -> bool:
 
 
 def _timings(cdp: Cdp, watch: _Watch, session: str) -> NavigationTimings | None:
-    """The page's timings. None without a document, or if the page did not load and is too busy to
-    answer."""
+    """Return the page's timings. None without a document, or if the page did not load and is too
+    busy to answer."""
     if not watch.loaded and (watch.error or not watch.committed):
         return None
     asked = _evaluate(cdp, session, READ_TIMINGS)
@@ -379,7 +379,7 @@ def _evaluate(cdp: Cdp, session: str, expression: str) -> int:
 
 
 def timings_of(result: dict[str, Any]) -> NavigationTimings:
-    """The result of READ_TIMINGS as Python values. Raises `BrowserError`."""
+    """Return the result of READ_TIMINGS as Python values. Raises `BrowserError`."""
     try:
         return msgspec.json.decode(result["value"], type=NavigationTimings)
     except (KeyError, msgspec.DecodeError) as error:

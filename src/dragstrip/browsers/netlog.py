@@ -79,7 +79,7 @@ class _Head(Struct):
 
 
 def read_netlog(path: Path, bodies: Path) -> list[LoggedRequest]:
-    """Every request in the log, by start time. Bodies are written to files in `bodies`.
+    """Return every request in the log, by start time. Bodies are written to files in `bodies`.
 
     The log is read line by line, so memory stays near the longest line (64 kB of body). A truncated
     log, as after a crash of the browser, is read to its end. Raises `NetLogError`.

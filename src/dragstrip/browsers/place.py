@@ -43,14 +43,14 @@ class BrowserPlace:
 
 
 def living_in(home: Path) -> tuple[str, ...]:
-    """Prefix of a command that makes it keep its files in `home`. Without it, some files
+    """Return prefix of a command that makes it keep its files in `home`. Without it, some files
     (PulseAudio's sockets, older browsers' single-instance folders) would stay in the machine's
     /tmp."""
     return ("env", f"HOME={home}", f"TMPDIR={home}")
 
 
 def fresh_home(place: BrowserPlace, label: str, store_in: str = ".pki/nssdb") -> Path:
-    """A fresh HOME whose certificate store trusts the place's CA. Raises `TestbedError`."""
+    """Return a fresh HOME whose certificate store trusts the place's CA. Raises `TestbedError`."""
     home = Path(tempfile.mkdtemp(prefix=f"home-{label}-", dir=place.workspace))
     store = home / store_in
     store.mkdir(parents=True)
@@ -75,8 +75,8 @@ def fresh_home(place: BrowserPlace, label: str, store_in: str = ".pki/nssdb") ->
 
 
 def with_names(home: Path, lines: Iterable[str]) -> tuple[str, ...]:
-    """Prefix of a command that makes it resolve only the names in these lines of a hosts file. The
-    files it needs are written to `home`."""
+    """Return prefix of a command that makes it resolve only the names in these lines of a hosts
+    file. The files it needs are written to `home`."""
     (home / "hosts").write_text("\n".join(("127.0.0.1 localhost", *lines, "")))
     (home / "nsswitch.conf").write_text("hosts: files\npasswd: files\ngroup: files\n")
     return ("unshare", "--mount", "sh", "-c", _KNOWING, "sh", str(home))
@@ -84,8 +84,8 @@ def with_names(home: Path, lines: Iterable[str]) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def child(place: BrowserPlace, errors: Path, *argv: str) -> Iterator["subprocess.Popen[bytes]"]:
-    """A child process, which ends with the context together with its descendants. Its stdin and
-    stdout are pipes."""
+    """Yield a child process, which ends with the context together with its descendants. Its stdin
+    and stdout are pipes."""
     with (
         errors.open("wb") as said,
         subprocess.Popen(

@@ -45,7 +45,7 @@ class _Seen(Struct, frozen=True, kw_only=True):
 def record(
     place: BrowserPlace, url: str, client: Client, *, settle_ms: float, keep_secrets: bool
 ) -> Recording:
-    """The page at `url` as Chromium loads it in `place`, ready for `archive.write_page`.
+    """Return the page at `url` as Chromium loads it in `place`, ready for `archive.write_page`.
 
     Recording continues for `settle_ms` after the load event. The bodies stay in files in the
     place's workspace, which must exist as long as the recording is used. Cookies, credentials and

@@ -69,10 +69,11 @@ _KINDS: Mapping[str, BrowserKind] = {
 
 
 def kind_of(browser: str) -> BrowserKind:
-    """The kind of a browser, given its name or the path of the user's own Chromium."""
+    """Return the kind of a browser, given its name or the path of the user's own Chromium."""
     return _chromium(browser) if is_path(browser) else _KINDS[browser]
 
 
 def browser_version(browser: str = TODAY) -> str:
-    """The browser's name and version, such as ``Chromium 156.0.8078.79``. Raises `TestbedError`."""
+    """Return the browser's name and version, such as ``Chromium 156.0.8078.79``. Raises
+    `TestbedError`."""
     return kind_of(browser).version()

@@ -77,8 +77,8 @@ def frame(seen: Sight, time_origin_s: float) -> Frame:
 
 
 def blind_ms(seen: Sequence[Sight], since_s: float, until_s: float) -> float:
-    """The longest period, in ms, between `since_s` and `until_s` in which Chromium may have dropped
-    frames.
+    """Return the longest period, in ms, between `since_s` and `until_s` in which Chromium may have
+    dropped frames.
 
     Such a period begins one display interval after `AHEAD` frames are unacknowledged, and ends when
     fewer are. Zero proves that no frame is missing.

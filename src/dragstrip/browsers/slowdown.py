@@ -19,13 +19,13 @@ on a machine of 2026."""
 
 
 def slow_down(times: float) -> tuple[str, dict[str, Any]]:
-    """The DevTools command that divides its speed by `times`."""
+    """Return the DevTools command that divides its speed by `times`."""
     return "Emulation.setCPUThrottlingRate", {"rate": times}
 
 
 def measured(cdp: Cdp, session: str) -> float:
-    """How many times longer a fixed script takes in the tab's page than without its slow-down,
-    which ends here. Raises `BrowserError`."""
+    """Return how many times longer a fixed script takes in the tab's page than without its
+    slow-down, which ends here. Raises `BrowserError`."""
     slow_ms = _script_ms(cdp, session)
     method, params = slow_down(1)
     cdp.call(method, session, **params)

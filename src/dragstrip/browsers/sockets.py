@@ -26,7 +26,7 @@ class SeenSocket(Struct, frozen=True, kw_only=True):
     """Each as (ms since timeOrigin, whether the page sent it, opcode, data as in a page file)."""
 
     def recorded(self) -> tuple[Message, ...]:
-        """The socket's messages as a page file has them; none if it never opened."""
+        """Return the socket's messages as a page file has them; none if it never opened."""
         opened_ms = self.socket.open_ms
         if opened_ms is None:
             return ()
@@ -37,7 +37,7 @@ class SeenSocket(Struct, frozen=True, kw_only=True):
 
 
 def sockets(events: Iterable[Event], time_origin_s: float) -> tuple[SeenSocket, ...]:
-    """All WebSockets in the order in which the page opened them.
+    """Return all WebSockets in the order in which the page opened them.
 
     `time_origin_s` is the document's timeOrigin on the clock of the events' timestamps.
     """
@@ -56,7 +56,7 @@ def sockets(events: Iterable[Event], time_origin_s: float) -> tuple[SeenSocket, 
 
 
 def _created(params: dict[str, Any], now_ms: float) -> SeenSocket:
-    """A socket without times. The handshake event sets them."""
+    """Return a socket without times. The handshake event sets them."""
     initiator = params.get("initiator", {})
     frames = initiator.get("stack", {}).get("callFrames", ())
     script = next((f["url"] for f in frames if f.get("url")), "")

@@ -57,8 +57,8 @@ class TabWatch(ABC):
 
     @abstractmethod
     def answer_of(self, number: int) -> object:
-        """The page's answer to the command `number`. Raises `BrowserError`, also if the document is
-        gone."""
+        """Return the page's answer to the command `number`. Raises `BrowserError`, also if the
+        document is gone."""
 
     @property
     def loaded(self) -> bool:
@@ -111,7 +111,7 @@ class TabWatch(ABC):
         self._stirred_s = time.monotonic()
 
     def ended(self) -> bool:
-        """Whether the page has loaded or failed."""
+        """Return whether the page has loaded or failed."""
         if self._asked is not None and self.cdp.answered(self._asked):
             self._take_answer(self._asked)
         self._idle = self._idle or time.monotonic() >= self._idle_by()
@@ -131,8 +131,8 @@ class TabWatch(ABC):
             self._through_quiet(client)
 
     def read_at_end(self, client: Client, read: Callable[[], _Read]) -> _Read:
-        """The result of `read` at the end of the load, see `until_over`. If another document comes
-        meanwhile, the load continues, and `read` is called again at its end."""
+        """Return the result of `read` at the end of the load, see `until_over`. If another document
+        comes meanwhile, the load continues, and `read` is called again at its end."""
         while True:
             self.until_over(client)
             documents = len(self.documents)
@@ -194,6 +194,6 @@ class TabWatch(ABC):
 
 
 def document_of(exchanges: Iterable[Exchange]) -> Request | None:
-    """The request that brought the document: the first one that is not a redirect."""
+    """Return the request that brought the document: the first one that is not a redirect."""
     documents = (e.request for e in exchanges if e.request.resource_type == "Document")
     return next((d for d in documents if d.status and not 300 <= d.status < 400), None)

@@ -14,13 +14,13 @@ PAPERS = "dragstrip_papers"
 
 
 def present(package: str) -> bool:
-    """Whether the package is installed. Looking up its entry points would take 30 ms."""
+    """Return whether the package is installed. Looking up its entry points would take 30 ms."""
     return find_spec(package) is not None
 
 
 def load(group: str, name: str, package: str, what: str) -> Any:
-    """The object behind an entry point. If its package is not installed, raises `InputError`, which
-    says that the package brings `what`."""
+    """Return the object behind an entry point. If its package is not installed, raises
+    `InputError`, which says that the package brings `what`."""
     from importlib.metadata import entry_points  # takes a moment, as the next
 
     from dragstrip.model.errors import absent_package

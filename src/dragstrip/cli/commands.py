@@ -110,7 +110,8 @@ class Commands(TyperGroup):
         return load(cmd_name)
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """The parameters without those that Typer adds: `dragstrip completion` replaces them."""
+        """Return the parameters without those that Typer adds: `dragstrip completion` replaces
+        them."""
         return [p for p in super().get_params(ctx) if not str(p.name).endswith("_completion")]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -127,13 +128,14 @@ class Commands(TyperGroup):
 
 
 def present(name: str) -> bool:
-    """Whether the package that brings the command is installed."""
+    """Return whether the package that brings the command is installed."""
     entry = COMMANDS[name]
     return not entry.package or added.present(entry.package)
 
 
 def load(name: str) -> Any:
-    """The command itself. If its package is not installed, the command says how to get it."""
+    """Return the command itself. If its package is not installed, the command says how to get
+    it."""
     entry = COMMANDS[name]
     if not present(name):
         return AbsentCommand(name, help=entry.summary, hidden=True)

@@ -45,7 +45,7 @@ def completion(
 
 
 def script_of(shell: Shell) -> str:
-    """The completion script that Typer prints for a program named ``dragstrip``."""
+    """Return the completion script that Typer prints for a program named ``dragstrip``."""
     program = typer.Typer()
     program.command()(lambda: None)
     asked = {COMPLETE: f"source_{shell}"}
@@ -53,7 +53,7 @@ def script_of(shell: Shell) -> str:
 
 
 def place(shell: Shell) -> Path:
-    """The file in which the shell looks for the user's own completions."""
+    """Return the file in which the shell looks for the user's own completions."""
     home = Path.home()
     data = Path(os.environ.get("XDG_DATA_HOME") or home / ".local/share")
     config = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")

@@ -86,7 +86,7 @@ def _version(browser: str) -> str:
 
 
 def _there(server: Server) -> str:
-    """The server's version, or the command that installs it."""
+    """Return the server's version, or the command that installs it."""
     if server.package:
         packages = unpacked(server)
         return packages[0].version if packages else f"dragstrip servers install {server.name}"

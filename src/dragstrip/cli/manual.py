@@ -29,7 +29,7 @@ def manual() -> int:
 
 
 def page() -> str:
-    """The manual page in man(7) markup."""
+    """Return the manual page in man(7) markup."""
     lines = [_HEAD]
     for usage in every():
         lines += _command(usage)
@@ -49,6 +49,6 @@ def _command(usage: Usage) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """The text escaped for man(7)."""
+    """Return the text escaped for man(7)."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped

@@ -11,22 +11,22 @@ from dragstrip.study.presets import networks, stacks
 
 
 def beginning(names: Iterable[str], incomplete: str) -> list[str]:
-    """The names that begin with `incomplete`, for shells that complete words."""
+    """Return the names that begin with `incomplete`, for shells that complete words."""
     return [name for name in names if name.startswith(incomplete)]
 
 
 def network_names(incomplete: str) -> list[str]:
-    """The networks that begin with `incomplete`, for shells that complete words."""
+    """Return the networks that begin with `incomplete`, for shells that complete words."""
     return beginning(networks(), incomplete)
 
 
 def stack_names(incomplete: str) -> list[str]:
-    """The stacks that begin with `incomplete`, for shells that complete words."""
+    """Return the stacks that begin with `incomplete`, for shells that complete words."""
     return beginning(stacks(), incomplete)
 
 
 def device_names(incomplete: str) -> list[str]:
-    """The devices that begin with `incomplete`, for shells that complete words."""
+    """Return the devices that begin with `incomplete`, for shells that complete words."""
     return beginning(DEVICES, incomplete)
 
 

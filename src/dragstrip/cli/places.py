@@ -7,10 +7,10 @@ from dragstrip.testbed.cache import cache_folder
 
 
 def page_cache() -> Path:
-    """The folder of imported and synthetic pages."""
+    """Return the folder of imported and synthetic pages."""
     return cache_folder("pages")
 
 
 def new_capsule(study: str) -> Path:
-    """A new result folder under the current one."""
+    """Return a new result folder under the current one."""
     return Path("capsules") / f"{study}-{datetime.now():%Y%m%d-%H%M%S}"

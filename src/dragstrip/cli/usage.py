@@ -23,7 +23,7 @@ class Usage(NamedTuple):
 
 
 def every() -> Iterator[Usage]:
-    """All commands that `dragstrip --help` shows, in its order."""
+    """Yield all commands that `dragstrip --help` shows, in its order."""
     for name, known in COMMANDS.items():
         if not known.hidden and present(name):
             yield from _within(load(name), name)

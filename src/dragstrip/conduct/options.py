@@ -95,13 +95,13 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             raise InputError("--admit-other-machines needs --cluster")
 
     def jobs_here(self, clock: Clock) -> int:
-        """Blocks that run in parallel on this machine. Raises `InputError`."""
+        """Return blocks that run in parallel on this machine. Raises `InputError`."""
         if self.jobs is None:
             return most_jobs(clock) if clock.virtual else 1
         return parse_jobs(str(self.jobs), most_jobs(clock))
 
     def jobs_per_machine(self, clock: Clock) -> int | None:
-        """Blocks that run in parallel on each machine of the cluster; None lets each machine
+        """Return blocks that run in parallel on each machine of the cluster; None lets each machine
         decide. Raises `InputError`."""
         return None if self.jobs in (None, "auto") else self.jobs_here(clock)
 

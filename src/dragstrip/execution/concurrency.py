@@ -41,12 +41,12 @@ falls. Repeating a block costs less than an idle testbed."""
 
 
 def most_jobs(clock: Clock) -> int:
-    """Most parallel blocks on this machine: the meaning of `--jobs auto`."""
+    """Return most parallel blocks on this machine: the meaning of `--jobs auto`."""
     return len(os.sched_getaffinity(0)) if clock.virtual else MOST_JOBS
 
 
 def parse_jobs(text: str, auto: int = MOST_JOBS) -> int:
-    """The number of jobs in `text`; ``auto`` means `auto`. Raises `InputError`."""
+    """Return the number of jobs in `text`; ``auto`` means `auto`. Raises `InputError`."""
     if text == "auto":
         return auto
     if not text.isdecimal() or int(text) < 1:
@@ -72,7 +72,7 @@ class Pacing(Protocol):
         """Cells whose visits were timed."""
 
     def visit_s(self, cell: CellKey) -> float:
-        """Seconds that one visit to this cell takes, from the end of the previous visit."""
+        """Return seconds that one visit to this cell takes, from the end of the previous visit."""
 
 
 class Concurrency(Protocol):

@@ -65,7 +65,7 @@ class Host:
         self._next_start = time.monotonic() + self.concurrency.stagger_s
 
     def pause_s(self) -> float:
-        """Seconds until another attempt may begin beside the running ones."""
+        """Return seconds until another attempt may begin beside the running ones."""
         return max(0.0, self._next_start - time.monotonic())
 
     def beside(self, attempt: Attempt) -> int:

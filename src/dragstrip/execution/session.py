@@ -82,7 +82,7 @@ def visit_session(
 
 
 def _start() -> str:
-    """Id of this start of the testbed, see `dragstrip.model.visit.Visit.testbed`."""
+    """Return id of this start of the testbed, see `dragstrip.model.visit.Visit.testbed`."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_bytes()
     digest = hashlib.sha256(b"dragstrip:" + boot).hexdigest()[:8]
     return f"{digest}.{time.time_ns() // 1_000_000}"
@@ -235,7 +235,7 @@ class Session:
         return tuple(sorted(frozenset.intersection(*fetched))) if fetched else None
 
     def _rehearsals(self, page: Page, stack: Stack, connection: ConnectionMode) -> list[Rehearsal]:
-        """The page's rehearsals in the stack's browser, over any protocol."""
+        """Return the page's rehearsals in the stack's browser, over any protocol."""
         return [
             r
             for (digest, opened, mode), r in self._rehearsed.items()

@@ -9,7 +9,7 @@ _COLOURS = {"first": "brightgreen", "middle": "blue", "last": "orange", "none": 
 
 
 def badges(found: LeagueResult) -> dict[str, dict[str, dict[str, Any]]]:
-    """Badges by server and discipline."""
+    """Return badges by server and discipline."""
     made: dict[str, dict[str, dict[str, Any]]] = {}
     for one in found.disciplines:
         for standing in one.standings:

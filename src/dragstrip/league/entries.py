@@ -49,7 +49,7 @@ class Absent(Struct, frozen=True, kw_only=True):
 
 
 def entries(family: str, more: Sequence[Stack] = ()) -> tuple[list[Entry], list[Absent]]:
-    """The entries of a family such as ``h3``, our origin first, and the servers that are not
+    """Return the entries of a family such as ``h3``, our origin first, and the servers that are not
     installed. `more` are stacks that the user adds."""
     there, absent = [_entry(find_stack(family))], []
     for server in known().values():
@@ -67,8 +67,8 @@ def entries(family: str, more: Sequence[Stack] = ()) -> tuple[list[Entry], list[
 def admitted(
     asked: Sequence[Entry], options: RunOptions, cache: Path
 ) -> tuple[list[Entry], list[Absent]]:
-    """The entries that serve a small page here, and the others with the reason. Each gets one visit
-    in a capsule, which is also the answer when the league resumes."""
+    """Return the entries that serve a small page here, and the others with the reason. Each gets
+    one visit in a capsule, which is also the answer when the league resumes."""
     assert options.out
     there, absent = [], []
     for entry in asked:
@@ -81,7 +81,7 @@ def admitted(
 
 
 def _admit(entry: Entry, folder: Path, options: RunOptions, cache: Path) -> str:
-    """Why a server cannot take part; empty if it can."""
+    """Return why a server cannot take part; empty if it can."""
     file = folder / "failed.json"
     if file.exists():
         return msgspec.json.decode(file.read_bytes(), type=str)
@@ -119,7 +119,7 @@ def _entry(stack: Stack) -> Entry:
 
 
 def _missing(server: Server) -> str:
-    """How to get a server that is not here; empty if it is."""
+    """Return how to get a server that is not here; empty if it is."""
     if server.package:
         return "" if unpacked(server) else f"not installed: dragstrip servers install {server.name}"
     lacking = [package for name, package in server.needs.items() if not shutil.which(name)]
@@ -127,7 +127,7 @@ def _missing(server: Server) -> str:
 
 
 def in_discipline(entry: Entry, *, early_data: bool) -> Stack:
-    """The entry's stack, with early data if it is asked for and the server can."""
+    """Return the entry's stack, with early data if it is asked for and the server can."""
     stack = entry.stack
     fixed: Mapping[str, object] = stack.serving.fixed.get(stack.transport, {})
     settled = "early_data" in fixed or "early_data" in stack.own or not stack.resumption
@@ -137,6 +137,6 @@ def in_discipline(entry: Entry, *, early_data: bool) -> Stack:
 
 
 def digests(entry: Entry) -> Iterator[str]:
-    """The digest of each package, the server's own first."""
+    """Yield the digest of each package, the server's own first."""
     for package in entry.packages:
         yield f"{package.name} {package.version}: {package.sha256}"

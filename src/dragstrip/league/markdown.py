@@ -8,7 +8,7 @@ from dragstrip.report.words.numbers import DASH
 
 
 def markdown(found: LeagueResult, pictures: str) -> str:
-    """The page. `pictures` is the folder of the pictures, relative to the page."""
+    """Return the page. `pictures` is the folder of the pictures, relative to the page."""
     return "\n".join(_lines(found, pictures)) + "\n"
 
 

@@ -18,7 +18,7 @@ _MARKS = (1, 1.05, 1.1, 1.25, 1.5, 2, 3, 4, 6, 8)
 
 
 def drawing(standings: Sequence[Standing]) -> str:
-    """The picture as SVG. The axis is logarithmic; ratios above 8 are cut off."""
+    """Return the picture as SVG. The axis is logarithmic; ratios above 8 are cut off."""
     there = [one for one in standings if one.ratio is not None]
     ends = [x for one in there for x in (one.ratio, one.high) if x and math.isfinite(x)]
     most = min(_MOST, max([1 + GAP, *ends]) * 1.03)
@@ -45,7 +45,7 @@ def drawing(standings: Sequence[Standing]) -> str:
 
 
 def _spaced(most: float, x: _Scale) -> Iterator[float]:
-    """Marks of the axis that do not overlap."""
+    """Yield marks of the axis that do not overlap."""
     last = -math.inf
     for mark in _MARKS:
         if mark <= most and x(mark) - last > 34:

@@ -45,7 +45,7 @@ class Cost(Struct, frozen=True, kw_only=True):
 
 
 def chosen(asked: LeagueRequest) -> list[Discipline]:
-    """The disciplines to run, at their scale. Raises `InputError` for an unknown name."""
+    """Return the disciplines to run, at their scale. Raises `InputError` for an unknown name."""
     every = {d.name: d for d in known()}
     for name in asked.disciplines:
         if name not in every:
@@ -81,7 +81,8 @@ def study_of(
     options: RunOptions,
     cache: Path,
 ) -> Study:
-    """The study of a discipline. Raises `InputError`, for instance with fewer than two entries."""
+    """Return the study of a discipline. Raises `InputError`, for instance with fewer than two
+    entries."""
     stacks = [in_discipline(entry, early_data=discipline.early_data) for entry in entries]
     metrics = (discipline.metric,) if discipline.metric.startswith("object:") else ()
     spec = StudySpec(
@@ -99,7 +100,7 @@ def study_of(
 
 
 def cost_of(study: Study, out: Path, options: RunOptions) -> Cost:
-    """Visits that the capsule in `out` lacks, and the time they take."""
+    """Return visits that the capsule in `out` lacks, and the time they take."""
     visits = list(Capsule.open(out).visits()) if (out / MANIFEST).exists() else []
     schedule = Schedule(study, visits)
     concurrency = concurrency_of(study, options.jobs_here(study.clock), visits)
@@ -109,8 +110,9 @@ def cost_of(study: Study, out: Path, options: RunOptions) -> Cost:
 def why_commands(
     discipline: Discipline, leader: str, entries: Sequence[str], capsule: Path
 ) -> Iterator[tuple[str, str]]:
-    """Each entry behind the leader: its name, and a `dragstrip why` command that explains the gap.
-    The command takes the stacks from the capsule, because a discipline may change the entries'."""
+    """Yield each entry behind the leader: its name, and a `dragstrip why` command that explains the
+    gap. The command takes the stacks from the capsule, because a discipline may change the
+    entries'."""
     more = [] if discipline.metric == "plt_ms" else ["--metric", discipline.metric]
     for name in entries:
         words = ["dragstrip", "why", str(capsule), "--stack", leader, "--stack", name, *more]

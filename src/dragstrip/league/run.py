@@ -139,8 +139,8 @@ def _discipline(
 
 
 def _unfit(study: Study, trial: Path, options: RunOptions) -> tuple[Absent, ...]:
-    """Entries whose visits stay invalid in a block of the discipline: they would spoil the blocks
-    of all others."""
+    """Return entries whose visits stay invalid in a block of the discipline: they would spoil the
+    blocks of all others."""
     one = structs.replace(study, runs=1, only=tuple(study.cells()[:1]))
     make_visits(one, trial, structs.replace(options, out=trial))
     visits = list(Capsule.open(trial).visits())

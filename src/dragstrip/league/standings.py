@@ -89,7 +89,8 @@ class Pair(Struct, frozen=True):
 
 
 def shown_ahead(pairs: Mapping[tuple[str, str], Pair]) -> set[tuple[str, str]]:
-    """Pairs (ahead, behind) that the data separate, from the pairs by their names a and b."""
+    """Return pairs (ahead, behind) that the data separate, from the pairs by their names a and
+    b."""
     adjusted = holm([pair.p() for pair in pairs.values()])
     return {
         (a, b) if pair.ratio.mean > 0 else (b, a)
@@ -99,14 +100,14 @@ def shown_ahead(pairs: Mapping[tuple[str, str], Pair]) -> set[tuple[str, str]]:
 
 
 def pair_of(values: Sequence[float], *, doubted: bool = False) -> Pair:
-    """The pair whose blocks have these values of ln(b / a)."""
+    """Return the pair whose blocks have these values of ln(b / a)."""
     n = len(values)
     error = stdev(values) / n**0.5 if n > 1 else None
     return Pair(LogRatio(fmean(values), error, n - 1, n, third_of_mean(values)), doubted)
 
 
 def standings(study: Study, table: pl.LazyFrame, metric: str) -> list[Standing]:
-    """The standings, the leader first. `table` is the same as for `observed`."""
+    """Return the standings, the leader first. `table` is the same as for `observed`."""
     cells = list(observed(study, table))
     names = [s.name for s in study.stacks]
     pairs = {(a, b): _pair(cells, a, b, metric) for a, b in combinations(names, 2)}
@@ -161,7 +162,7 @@ def _standing(
 
 
 def _towards(pairs: Mapping[tuple[str, str], Pair | None], leader: str, name: str) -> Pair | None:
-    """The pair as `name` / `leader`."""
+    """Return the pair as `name` / `leader`."""
     if name == leader:
         return None
     if pair := pairs.get((leader, name)):
@@ -193,7 +194,7 @@ def _logs(cell: Observed, a: str, b: str, metric: str) -> dict[int, float]:
 
 
 def _indices(cell: Observed, stack: str) -> list[int]:
-    """Index of each block that counts, in the order of its values."""
+    """Return index of each block that counts, in the order of its values."""
     return [int(block.rpartition("|")[2]) for block in cell.stacks[stack]["block"]]
 
 

@@ -36,7 +36,7 @@ def where(one: DisciplineResult) -> str:
 
 
 def value(one: DisciplineResult, standing: Standing) -> str:
-    """The mean of the metric, as goodput too if the discipline shows it."""
+    """Return the mean of the metric, as goodput too if the discipline shows it."""
     said = amount(standing.value, one.unit)
     if one.megabits and standing.value and len(one.networks) == 1:
         said += f", {one.megabits / standing.value * 1000:.3g} Mbit/s"

@@ -31,8 +31,8 @@ class PageServer(Struct, frozen=True):
 
 
 def servers(page: Page, addresses: Addresses) -> tuple[PageServer, ...]:
-    """The page's servers, in the order of its hosts. A host without a recorded address has its own
-    server.
+    """Return the page's servers, in the order of its hosts. A host without a recorded address has
+    its own server.
 
     A connection may carry requests for other hosts at its address that its certificate covers (RFC
     9113 section 9.1.1, RFC 9114 section 3.3). Hosts at one address whose certificates were not
@@ -52,7 +52,7 @@ def servers(page: Page, addresses: Addresses) -> tuple[PageServer, ...]:
 
 
 def sharing(page: Page) -> bool:
-    """Whether some hosts of the page share an address in its recording."""
+    """Return whether some hosts of the page share an address in its recording."""
     return len(servers(page, "recorded")) < len(page.hosts)
 
 

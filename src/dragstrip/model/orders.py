@@ -23,7 +23,7 @@ class Orders(Struct, frozen=True):
         return len(self.orders) < self.total
 
     def nodes(self) -> frozenset[FactorSet]:
-        """Every node that an order passes, both ends included."""
+        """Return every node that an order passes, both ends included."""
         return frozenset(node for order in self.orders for node in passed(order))
 
 

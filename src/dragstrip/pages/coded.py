@@ -21,8 +21,8 @@ from dragstrip.pages.graph.store import learned_graph, with_graph
 
 
 def coded(page: Page, compress: str, folder: Path) -> Page:
-    """The page with bodies in the coding `compress`, a value of `Stack.compress`; the page itself
-    if that is empty.
+    """Return the page with bodies in the coding `compress`, a value of `Stack.compress`; the page
+    itself if that is empty.
 
     The new page file is kept in `folder` and made only once. The same page and coding give the same
     bytes. Raises `PageError`, and `ValueError` for an unknown coding.
@@ -34,7 +34,7 @@ def coded(page: Page, compress: str, folder: Path) -> Page:
 
 @functools.lru_cache(maxsize=64)
 def _coded(path: Path, digest: str, compress: str, folder: Path) -> Page:
-    """The coded copy of the page file with that digest."""
+    """Return the coded copy of the page file with that digest."""
     page, coding = load_page(path), parse_coding(compress)
     out = folder / f"{digest}-{compress.replace(':', '-')}{SUFFIX}"
     made = rewrite(page, out, functools.partial(_change, coding))
@@ -53,7 +53,7 @@ def _change(
 def _entry(
     entry: har.Entry, coding: Coding, archive: zipfile.ZipFile, bodies: dict[str, bytes]
 ) -> har.Entry:
-    """The entry with its body in that coding, which is added to `bodies`."""
+    """Return the entry with its body in that coding, which is added to `bodies`."""
     response = entry.response
     mime = response.content.mime_type.partition(";")[0].strip().lower()
     secure = urlsplit(entry.request.url).scheme == "https"

@@ -49,7 +49,7 @@ class _Set(Struct, forbid_unknown_fields=True, kw_only=True):
 
 @cache
 def known() -> Mapping[str, Known]:
-    """Pages by name, from corpus.toml."""
+    """Return pages by name, from corpus.toml."""
     text = resources.files("dragstrip.pages").joinpath("corpus.toml").read_bytes()
     sets = msgspec.toml.decode(text, type=dict[str, _Set])
     found = [page for name, pages in sets.items() for page in _pages(name, pages)]

@@ -17,7 +17,7 @@ _BLOCKING = {("Stylesheet", "VeryHigh"): "style", ("Script", "High"): "script"}
 
 
 def early_hints(page: Page, named: EarlyHints) -> Mapping[str, tuple[str, ...]]:
-    """The `link` values to send, by URL of the document; empty if there are none.
+    """Return the `link` values to send, by URL of the document; empty if there are none.
 
     Only the visit's own document has hints: browsers ignore those of frames. A recorded 103 answer
     is sent again; without one, the links in the final answer's headers are used.

@@ -9,7 +9,7 @@ from dragstrip.pages.format.recording import PageError
 
 
 def live_page(url: str) -> Page:
-    """The page at an absolute http(s) URL. Raises `PageError`."""
+    """Return the page at an absolute http(s) URL. Raises `PageError`."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise PageError(f"{url!r} is not a URL: with --live give one like https://example.org")

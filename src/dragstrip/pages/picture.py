@@ -23,7 +23,8 @@ class Distance(Struct, frozen=True, kw_only=True):
 
 
 def distance(a: bytes, b: bytes) -> Distance:
-    """The difference of two PNGs. If their sizes differ, the missing parts count as white."""
+    """Return the difference of two PNGs. If their sizes differ, the missing parts count as
+    white."""
     one, other = Image.open(io.BytesIO(a)), Image.open(io.BytesIO(b))
     size = max(one.width, other.width), max(one.height, other.height)
     left, right = _shrunk(one, size), _shrunk(other, size)

@@ -29,7 +29,7 @@ def _demo() -> Recording:
 
 
 def expand(page: str) -> list[str]:
-    """The corpus pages of a set (``wolsing2019``) or a pattern (``cook2017/complex-*``).
+    """Return the corpus pages of a set (``wolsing2019``) or a pattern (``cook2017/complex-*``).
 
     Any other text is returned unchanged.
     """
@@ -40,7 +40,8 @@ def expand(page: str) -> list[str]:
 
 
 def resolve(page: str, cache: Path) -> Page:
-    """The page that `page` names: a file, a name of the corpus, ``demo`` or ``synth:64x10KB``.
+    """Return the page that `page` names: a file, a name of the corpus, ``demo`` or
+    ``synth:64x10KB``.
 
     ``FILE#2`` is the second page of a recording; an id or a title may stand for the number. A page
     that has to be made is kept in the folder `cache`, under a key of its input and of the code that
@@ -63,7 +64,7 @@ def resolve(page: str, cache: Path) -> Page:
 
 
 def named(page: str) -> str:
-    """The name of the page that `page` stands for, without making it. Raises `PageError`."""
+    """Return the name of the page that `page` stands for, without making it. Raises `PageError`."""
     if page == "demo" or page.startswith("synth:") or page in corpus.known():
         return page.replace("/", "-").replace(":", "-")
     path, part = split(page)
@@ -74,7 +75,7 @@ def named(page: str) -> str:
 
 
 def _is_page(page: str, path: Path) -> bool:
-    """Whether it is a page file, which needs no import."""
+    """Return whether it is a page file, which needs no import."""
     return page.lower().endswith(SUFFIX) and is_page_file(path)
 
 
@@ -101,7 +102,7 @@ def _thinking(recording: Recording, think_ms: float) -> Recording:
 
 
 def page_name(path: Path) -> str:
-    """The default name of the page in a recording. Raises `PageError`."""
+    """Return the default name of the page in a recording. Raises `PageError`."""
     return importer(path)[0]
 
 
@@ -135,8 +136,8 @@ def _cached(cache: Path, name: str, content: bytes, make: Callable[[], Recording
 
 @functools.cache
 def _code() -> bytes:
-    """A digest of this package. It is part of cache keys, so that pages made by other code are not
-    used."""
+    """Return a digest of this package. It is part of cache keys, so that pages made by other code
+    are not used."""
     digest = hashlib.sha256()
     for file in sorted(Path(__file__).parent.rglob("*")):
         if file.is_file() and "__pycache__" not in file.parts:
@@ -145,7 +146,7 @@ def _code() -> bytes:
 
 
 def _content(path: Path) -> bytes:
-    """A digest of all files that an importer reads."""
+    """Return a digest of all files that an importer reads."""
     digest = hashlib.sha256()
     for file in files_of(path):
         digest.update(os.fsencode(file) + b"\0")

@@ -60,8 +60,8 @@ def summarise(page: Page) -> PageSummary:
 
 
 def _certificates(page: Page) -> str:
-    """A sentence on how the certificates of hosts at one address are known; empty if there are no
-    such hosts."""
+    """Return a sentence on how the certificates of hosts at one address are known; empty if there
+    are no such hosts."""
     shared = {h for s in servers(page, "recorded") if len(s.hosts) > 1 for h in s.hosts}
     untold = shared - set(page.certificates)
     if not shared:

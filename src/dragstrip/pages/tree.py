@@ -17,7 +17,7 @@ class TreeResource(Struct, kw_only=True):
 
 
 def initiator_tree(page: Page) -> list[TreeResource]:
-    """The roots: resources without a recorded initiator, the document first.
+    """Return the roots: resources without a recorded initiator, the document first.
 
     An initiator must have been requested earlier, so there are no cycles. If a URL was fetched
     several times, the latest fetch before a resource counts as its initiator. The target of a
@@ -38,7 +38,7 @@ def initiator_tree(page: Page) -> list[TreeResource]:
 
 
 def walk(roots: list[TreeResource]) -> Iterator[TreeResource]:
-    """Every node, parents before children."""
+    """Yield every node, parents before children."""
     waiting = roots[::-1]
     while waiting:
         node = waiting.pop()
@@ -47,6 +47,6 @@ def walk(roots: list[TreeResource]) -> Iterator[TreeResource]:
 
 
 def depths(roots: list[TreeResource]) -> list[int]:
-    """Number of resources at each depth, from 0."""
+    """Return number of resources at each depth, from 0."""
     found = [node.depth for node in walk(roots)]
     return [found.count(depth) for depth in range(max(found, default=-1) + 1)]

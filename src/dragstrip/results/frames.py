@@ -22,11 +22,11 @@ class Frames:
         self._capsule = Capsule.open(path)
 
     def visits(self) -> pl.DataFrame:
-        """One row per visit, including those of invalid attempts (column ``valid``)."""
+        """Return one row per visit, including those of invalid attempts (column ``valid``)."""
         return self.table("visits")
 
     def requests(self) -> pl.DataFrame:
-        """One row per request as the browser saw it."""
+        """Return one row per request as the browser saw it."""
         return self.table("requests")
 
     def table(self, name: str) -> pl.DataFrame:
@@ -46,5 +46,5 @@ class Frames:
         return pl.DataFrame([{f: getattr(c, f) for f in c.__struct_fields__} for c in made])
 
     def columns(self) -> pl.DataFrame:
-        """One row per column of every table: type, unit, meaning."""
+        """Return one row per column of every table: type, unit, meaning."""
         return describe(frames([]))

@@ -33,7 +33,7 @@ class Machine(Struct, frozen=True, kw_only=True):
 
 
 def _machine_id() -> str:
-    """A digest of the machine's id and name. The machine-id(5) itself must not be published.
+    """Return a digest of the machine's id and name. The machine-id(5) itself must not be published.
     Containers may share it, but not the name."""
     try:
         known = Path("/etc/machine-id").read_text()

@@ -33,7 +33,7 @@ _PREDICTED_RUNS = 4
 
 
 def extent(study: Study) -> Extent:
-    """The size of the batches of a study that crosses pages and networks."""
+    """Return the size of the batches of a study that crosses pages and networks."""
     if _alone(study):
         return _ALONE
     if not study.predicted:

@@ -89,7 +89,7 @@ class StudyPace:
         return len(self._took)
 
     def visit_s(self, cell: CellKey) -> float:
-        """Seconds that one visit to this cell takes, from the end of the previous visit."""
+        """Return seconds that one visit to this cell takes, from the end of the previous visit."""
         if cell in self._took:
             return self._took[cell].value
         known = self._took_s / self._expected_s if self._expected_s else 1.0

@@ -177,7 +177,7 @@ class Schedule:
         return self.left.total()
 
     def decided(self) -> list[CellKey]:
-        """Cells that were stopped early."""
+        """Return cells that were stopped early."""
         return [key for key, cell in self._cells.items() if cell.decided]
 
     def _by_cell(self) -> dict[CellKey, list[Block]]:

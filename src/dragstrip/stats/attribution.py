@@ -52,12 +52,12 @@ loss has only True."""
 
 
 def with_loss(orders: Collection[Order]) -> list[Order]:
-    """All orders that result from inserting the loss into each order, at every place."""
+    """Return all orders that result from inserting the loss into each order, at every place."""
     return [(*o[:n], LOSS, *o[n:]) for o in orders for n in range(len(o) + 1)]
 
 
 def effects(order: Order) -> dict[str, Weights]:
-    """Each factor's effect in this order of changes."""
+    """Return each factor's effect in this order of changes."""
     return dict(_steps(order))
 
 
@@ -75,7 +75,7 @@ def _steps(order: Order) -> Iterator[tuple[str, Weights]]:
 
 
 def share(name: str, orders: Collection[Order], total: int, tables: Tables) -> LogRatio:
-    """The factor's mean effect over the orders.
+    """Return the factor's mean effect over the orders.
 
     If the orders were drawn from a larger `total`, the spread of effects between orders widens the
     interval. Drawing is without replacement, so it widens it only by the share of orders not drawn.
@@ -99,7 +99,7 @@ def difference(orders: Collection[Order], tables: Tables) -> LogRatio:
 
 
 def block_values(name: str, orders: Collection[Order], measured: Measured) -> list[float]:
-    """The factor's share in each block of one network, where loss is not a factor."""
+    """Return the factor's share in each block of one network, where loss is not a factor."""
     weights = _mean([effects(order)[name] for order in orders])
     return [float(value) for value in _values(weights, True, measured)]
 
@@ -122,8 +122,8 @@ def interactions(nodes: Collection[Node], tables: Tables) -> dict[tuple[str, str
 
 
 def _estimate(weights: Weights, tables: Tables) -> LogRatio:
-    """An estimate of the mean effect. Networks with and without loss were measured in separate
-    blocks, so their errors are independent."""
+    """Return an estimate of the mean effect. Networks with and without loss were measured in
+    separate blocks, so their errors are independent."""
     parts, n = [], min(len(table.logs) for table in tables.values())
     for lossy, table in tables.items():
         values = _values(weights, lossy, table)
@@ -134,14 +134,14 @@ def _estimate(weights: Weights, tables: Tables) -> LogRatio:
 
 
 def _values(weights: Weights, lossy: bool, table: Measured) -> NDArray[np.float64]:
-    """The weighted sum in each block."""
+    """Return the weighted sum in each block."""
     row = np.array([weights.get((node, lossy), 0.0) for node in table.nodes])
     values: NDArray[np.float64] = table.logs @ row
     return values
 
 
 def _pooled(parts: Sequence[tuple[float, float | None, float, float]], n: int) -> LogRatio:
-    """The sum of independent estimates: means, squared errors, degrees of freedom, third
+    """Return the sum of independent estimates: means, squared errors, degrees of freedom, third
     cumulants."""
     mean = sum(m for m, _, _, _ in parts)
     squares = [(square, freedom) for _, square, freedom, _ in parts if square != 0]

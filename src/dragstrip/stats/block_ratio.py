@@ -59,7 +59,7 @@ class BlockRatio(Struct, frozen=True):
         return _exp(middle(self.logs))
 
     def interval(self, level: float = 0.95) -> tuple[float, float] | None:
-        """Confidence interval of b / a; None with too few blocks for the level."""
+        """Return confidence interval of b / a; None with too few blocks for the level."""
         bounds = order_interval(self.logs, level)
         return bounds and (_exp(bounds[0]), _exp(bounds[1]))
 
@@ -86,9 +86,9 @@ class BlockRatio(Struct, frozen=True):
 
 
 def block_ratio(a: Times, b: Times) -> BlockRatio:
-    """The ratio b / a over blocks. `a[i]` and `b[i]` come from the same block, are positive and
-    have the same unit; a load that never ended is `FAILED`. Raises `ValueError` without pairs, or
-    if a value is not positive."""
+    """Return the ratio b / a over blocks. `a[i]` and `b[i]` come from the same block, are positive
+    and have the same unit; a load that never ended is `FAILED`. Raises `ValueError` without pairs,
+    or if a value is not positive."""
     return BlockRatio(tuple(np.sort(log_ratios(a, b)).tolist()))
 
 
@@ -106,14 +106,15 @@ def log_ratios(a: Times, b: Times) -> NDArray[np.float64]:
 
 
 def ratio(a: Times, b: Times, level: float = 0.95) -> Ratio:
-    """The ratio b / a over pairs with its interval at `level`; see `block_ratio`."""
+    """Return the ratio b / a over pairs with its interval at `level`; see `block_ratio`."""
     found = block_ratio(a, b)
     low, high = found.interval(level) or (None, None)
     return Ratio(found.value, low, high, found.n)
 
 
 def matched(a: Mapping[str, float], b: Mapping[str, float]) -> tuple[list[float], list[float]]:
-    """Values of the blocks that `a` and `b` share, in the order of `a`. The keys are block ids."""
+    """Return values of the blocks that `a` and `b` share, in the order of `a`. The keys are block
+    ids."""
     both = [block for block in a if block in b]
     return [a[block] for block in both], [b[block] for block in both]
 

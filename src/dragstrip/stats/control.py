@@ -32,8 +32,8 @@ class FalseAlarms(Struct, frozen=True):
 
 
 def false_alarms(found: Sequence[bool], alpha: float) -> FalseAlarms:
-    """The rate of false alarms. `found` says for each independent A/A comparison whether it showed
-    a difference at 1 - `alpha`. Raises `ValueError` if it is empty."""
+    """Return the rate of false alarms. `found` says for each independent A/A comparison whether it
+    showed a difference at 1 - `alpha`. Raises `ValueError` if it is empty."""
     if not found:
         raise ValueError("no A/A comparison, no rate of false alarms")
     n, k = len(found), sum(found)
@@ -44,8 +44,8 @@ def false_alarms(found: Sequence[bool], alpha: float) -> FalseAlarms:
 
 
 def noise_floor(ratios: Sequence[float], share: float = 0.95) -> float:
-    """The difference, as a fraction, below which `share` of the A/A ratios stay. A ratio and its
-    inverse count the same. Raises `ValueError` without ratios."""
+    """Return the difference, as a fraction, below which `share` of the A/A ratios stay. A ratio and
+    its inverse count the same. Raises `ValueError` without ratios."""
     if not ratios:
         raise ValueError("no A/A comparison, no noise floor")
     return math.exp(float(np.quantile(np.abs(np.log(ratios)), share))) - 1

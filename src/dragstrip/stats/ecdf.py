@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 
 def ecdf(values: Sequence[float], censored: int = 0) -> list[tuple[float, float]]:
-    """Steps (value, share of all observations at or below it), ascending, one per distinct value.
+    """Return steps (value, share of all observations at or below it), ascending, one per distinct
+    value.
 
     `values` are the uncensored observations; `censored` is the number of those that reached the
     limit.

@@ -40,7 +40,7 @@ class LogRatio(Struct, frozen=True):
         return math.exp(self.mean)
 
     def interval(self, level: float = 0.95) -> tuple[float, float] | None:
-        """Confidence interval of b / a; None if there is no standard error."""
+        """Return confidence interval of b / a; None if there is no standard error."""
         if self.error is None:
             return None
         tail = (1 - level) / 2
@@ -72,7 +72,7 @@ class LogRatio(Struct, frozen=True):
         return min(1.0, 2 * min(self.p_above(1), self.p_below(1)))
 
     def _tail(self, distance: float, side: int) -> float:
-        """The tail whose interval ends at this distance on this side."""
+        """Return the tail whose interval ends at this distance on this side."""
         if self.error is None:
             return 1.0
         if self.error == 0:
@@ -90,7 +90,7 @@ class LogRatio(Struct, frozen=True):
 
 
 def of_mean(logs: Sequence[float], level: float) -> tuple[float, float] | None:
-    """The interval of the geometric mean of b / a; None with fewer than two blocks."""
+    """Return the interval of the geometric mean of b / a; None with fewer than two blocks."""
     n = len(logs)
     error = stdev(logs) / math.sqrt(n) if n > 1 else None
     return LogRatio(fmean(logs), error, n - 1, n, third_of_mean(logs)).interval(level)

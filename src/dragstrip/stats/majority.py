@@ -29,8 +29,9 @@ class Majority(Struct, frozen=True):
     """Load times of stack a and of stack b, one per seed."""
 
     def is_fit(self, ratio: float) -> bool:
-        """Whether more than half of each side's loads are nearer to their median than `ratio` is to
-        1. If not, chance alone could cause such a ratio, and the pairs decide nothing."""
+        """Return whether more than half of each side's loads are nearer to their median than `ratio` is
+        to 1. If not, chance alone could cause such a ratio, and the pairs decide nothing.
+        """
         return all(_agree(loads, abs(math.log(ratio))) for loads in self.sides)
 
     @property
@@ -44,12 +45,12 @@ class Majority(Struct, frozen=True):
         return math.exp(self.ratio.logs[0]), math.exp(self.ratio.logs[-1])
 
     def interval(self, level: float = 0.95) -> tuple[float, float] | None:
-        """Interval of the median over seeds; None with too few pairs for the level."""
+        """Return interval of the median over seeds; None with too few pairs for the level."""
         return self.ratio.interval(level)
 
     def beyond(self, ratio: float, way: Way) -> bool | None:
-        """Whether more than half of the pairs lie beyond `ratio` on that side. False if more than
-        half do not; None for a tie."""
+        """Return whether more than half of the pairs lie beyond `ratio` on that side. False if more
+        than half do not; None for a tie."""
         point = math.log(ratio)
         pairs = sum(log > point if way == "above" else log < point for log in self.ratio.logs)
         return None if 2 * pairs == self.ratio.n else 2 * pairs > self.ratio.n

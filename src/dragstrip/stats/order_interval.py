@@ -21,8 +21,8 @@ requested: five values cover 93.75 %, and are accepted for 95 %."""
 
 
 def order_interval(ordered: Sequence[float], level: float) -> tuple[float, float] | None:
-    """Interval of the median, from ascending values; None with fewer values than `least` of this
-    level."""
+    """Return interval of the median, from ascending values; None with fewer values than `least` of
+    this level."""
     n, miss = len(ordered), (1 - level) / 2
     if n < least(level):
         return None
@@ -36,7 +36,7 @@ def order_interval(ordered: Sequence[float], level: float) -> tuple[float, float
 
 @cache
 def least(level: float) -> int:
-    """Fewest values that have an interval: 5 at 95 %, 10 at 99.8 %.
+    """Return fewest values that have an interval: 5 at 95 %, 10 at 99.8 %.
 
     Raises `ValueError` for a level that is not between 0 and 1.
     """
@@ -89,7 +89,7 @@ def _tails(n: int) -> tuple[float, ...]:
 
 
 def _towards(outer: float, inner: float, share: float, beyond: float) -> float:
-    """The value at `share` of the way from `outer` to `inner`, limited by `beyond`."""
+    """Return the value at `share` of the way from `outer` to `inner`, limited by `beyond`."""
     if outer == inner or share == 0:
         return outer
     if math.isinf(outer):

@@ -15,7 +15,7 @@ _DRAWS = 20_000
 
 @cache
 def detectable(n: int, *, alpha: float, power: float) -> float | None:
-    """The smallest true difference that the interval of n blocks at 1 - `alpha` detects with
+    """Return the smallest true difference that the interval of n blocks at 1 - `alpha` detects with
     probability `power`.
 
     The unit is a standard deviation of the blocks' log-ratios. For times, the standard deviation of

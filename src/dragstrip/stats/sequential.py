@@ -65,7 +65,7 @@ class Decision(Struct, frozen=True):
 
 
 def spent(share: float, alpha: float, spending: Spending) -> float:
-    """The part of `alpha` that may be spent once this share of the blocks is made.
+    """Return the part of `alpha` that may be spent once this share of the blocks is made.
 
     O'Brien-Fleming: each side spends half of alpha by 2 - 2 Phi(z / sqrt(share)).
     """
@@ -76,7 +76,7 @@ def spent(share: float, alpha: float, spending: Spending) -> float:
 
 @cache
 def boundaries(plan: Plan) -> tuple[float, ...]:
-    """The two-sided boundary |z| of each look."""
+    """Return the two-sided boundary |z| of each look."""
     from scipy.optimize import brentq
 
     shares = [n / plan.looks[-1] for n in plan.looks]
@@ -95,7 +95,7 @@ def boundaries(plan: Plan) -> tuple[float, ...]:
             scale: float = scale,
             budget: float = budget - used,
         ) -> float:
-            """Probability of crossing at this look, beyond what may be spent."""
+            """Return probability of crossing at this look, beyond what may be spent."""
             end = z * scale
             out = ndtr((-end - x) / step) + ndtr((x - end) / step)
             return float(weight @ out) - budget
@@ -110,12 +110,12 @@ def boundaries(plan: Plan) -> tuple[float, ...]:
 
 
 def of_median(logs: Sequence[float], level: float) -> tuple[float, float] | None:
-    """Interval of the median of b / a, from the blocks' log-ratios."""
+    """Return interval of the median of b / a, from the blocks' log-ratios."""
     return BlockRatio(tuple(sorted(logs))).interval(level)
 
 
 def decide(logs: Sequence[float], plan: Plan, interval: Interval = of_median) -> Decision:
-    """The decision that the blocks' log-ratios ln(b / a) allow, in the order they were made.
+    """Return the decision that the blocks' log-ratios ln(b / a) allow, in the order they were made.
 
     It depends only on the blocks up to the look that decides, so a resumed study decides the same.
     """
@@ -132,8 +132,8 @@ def decide(logs: Sequence[float], plan: Plan, interval: Interval = of_median) ->
 
 @cache
 def reachable(plan: Plan) -> Plan:
-    """The plan without early looks whose level is too high for the median to have an interval. They
-    would spend some of alpha and decide nothing. The cap stays."""
+    """Return the plan without early looks whose level is too high for the median to have an
+    interval. They would spend some of alpha and decide nothing. The cap stays."""
     while len(plan.looks) > 1:
         miss = 2 * float(ndtr(-boundaries(plan)[0]))
         if miss > _TINY and least(1 - miss) <= plan.looks[0]:

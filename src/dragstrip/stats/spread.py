@@ -47,7 +47,7 @@ class Quantiles(Struct, frozen=True):
     """Factor on 1 - level, which moves the ends of the interval."""
 
     def interval(self, level: float = 0.95) -> tuple[float, float] | None:
-        """Confidence interval of b / a; None with too few loads."""
+        """Return confidence interval of b / a; None with too few loads."""
         if not self.draws:
             return None
         tail = self.outside * (1 - level) / 2
@@ -75,8 +75,8 @@ class Quantiles(Struct, frozen=True):
 def quantile_ratio(
     a: Sequence[float], b: Sequence[float], statistic: Statistic, *, paired: bool
 ) -> Quantiles | None:
-    """The ratio b / a of a statistic of positive times. With `paired`, `a[i]` and `b[i]` are of one
-    block and are resampled together. None if the statistic of either is 0."""
+    """Return the ratio b / a of a statistic of positive times. With `paired`, `a[i]` and `b[i]` are
+    of one block and are resampled together. None if the statistic of either is 0."""
     one, other = np.asarray(a, float), np.asarray(b, float)
     n = min(len(one), len(other))
     if not n:
@@ -97,7 +97,7 @@ def quantile_ratio(
 
 
 def statistic_of(times: Sequence[float], statistic: Statistic) -> float:
-    """The statistic of one sample."""
+    """Return the statistic of one sample."""
     return float(_statistic(np.asarray(times, float), statistic))
 
 
@@ -106,7 +106,7 @@ def _outside(statistic: Statistic, n: int) -> float:
 
 
 def _statistic(times: Floats, statistic: Statistic) -> Floats:
-    """The statistic along the last axis."""
+    """Return the statistic along the last axis."""
     n, ordered = times.shape[-1], np.sort(times, axis=-1)
     if statistic == "p95":
         percentile: Floats = ordered @ _weights(n, 0.95)

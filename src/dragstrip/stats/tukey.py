@@ -31,7 +31,7 @@ class Box(Struct, frozen=True, kw_only=True):
 
 
 def box(values: Sequence[float]) -> Box:
-    """The box of some values. Raises `ValueError` without values."""
+    """Return the box of some values. Raises `ValueError` without values."""
     if not values:
         raise ValueError("no values, no box")
     q1, middle, q3 = (float(q) for q in np.quantile(values, [0.25, 0.5, 0.75], method="hazen"))

@@ -158,7 +158,7 @@ def _client(table: dict[str, Any]) -> Client:
 
 
 def _brought(folder: Path, tables: dict[str, dict[str, Any]]) -> dict[str, Stack]:
-    """The stacks of the servers that a study defines, by name."""
+    """Return the stacks of the servers that a study defines, by name."""
     stacks_by_name: dict[str, Stack] = {}
     for name, table in tables.items():
         stacks_by_name |= stacks_of(read_server(name, table, folder))

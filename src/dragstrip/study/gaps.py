@@ -66,7 +66,7 @@ def figures(ratio: float, low: float | None, high: float | None) -> str:
 
 @cache
 def gaps() -> tuple[Gap, ...]:
-    """All measured gaps."""
+    """Return all measured gaps."""
     text = resources.files("dragstrip.study").joinpath(FILE).read_bytes()
     return msgspec.json.decode(text, type=tuple[Gap, ...])
 

@@ -28,7 +28,7 @@ def networks() -> Mapping[str, Network]:
 
 @cache
 def stacks() -> Mapping[str, Stack]:
-    """Stacks by name: those of stacks.toml and legacy_stacks.toml, and those of every other
+    """Return stacks by name: those of stacks.toml and legacy_stacks.toml, and those of every other
     server."""
     known: dict[str, Stack] = {}
     for name, fields in (_table("stacks") | _table("legacy_stacks")).items():

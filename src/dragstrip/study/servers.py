@@ -100,7 +100,7 @@ def _base(name: str, table: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _own_program(table: Mapping[str, Any]) -> bool:
-    """Whether the command starts another program than the base's (``{{ loader }}``)."""
+    """Return whether the command starts another program than the base's (``{{ loader }}``)."""
     command = table.get("command", ())
     words = command.split() if isinstance(command, str) else command
     return bool(words) and not str(words[0]).startswith("{{")

@@ -39,10 +39,10 @@ def parse_trace(text: str, *, name: str, where: str) -> Trace:
 
 
 def to_mahimahi(trace: Trace) -> str:
-    """The trace in Mahimahi's format. Steps become opportunities with the same cumulative curve,
-    never early and at most one packet or one millisecond late. A lap that does not end with a full
-    opportunity gets an additional one at its end. Raises `InputError` if not even one packet passes
-    in a lap."""
+    """Return the trace in Mahimahi's format. Steps become opportunities with the same cumulative
+    curve, never early and at most one packet or one millisecond late. A lap that does not end with
+    a full opportunity gets an additional one at its end. Raises `InputError` if not even one packet
+    passes in a lap."""
     if trace.opportunities_ms:
         return "".join(f"{at}\n" for at in trace.opportunities_ms)
     end_ms = max(round(trace.lap_ms), 1)
@@ -63,8 +63,8 @@ def to_mahimahi(trace: Trace) -> str:
 
 
 def to_text(trace: Trace, bin_ms: int = 100) -> str:
-    """The trace as lines of ``seconds Mbit/s``. Opportunities are counted in bins of `bin_ms`. The
-    last bin is the remainder of the lap."""
+    """Return the trace as lines of ``seconds Mbit/s``. Opportunities are counted in bins of
+    `bin_ms`. The last bin is the remainder of the lap."""
     steps = trace.steps
     if trace.opportunities_ms:
         lap_ms = trace.opportunities_ms[-1]

@@ -9,7 +9,7 @@ from dragstrip.model.visit import DirectionReport
 
 
 def managed(asked: Direction, got: DirectionReport) -> Iterator[str]:
-    """Marks are of packets whose sender understands ECN. What an AQM must meet, it met."""
+    """Yield marks are of packets whose sender understands ECN. What an AQM must meet, it met."""
     if got.ect is not None and got.marked > got.ect:
         yield f"{got.marked} packets were marked, but only {got.ect} understood ECN"
     # What waits for a few other packets on a slow line has not met the AQM's own limit.

@@ -16,7 +16,7 @@ Against = Mapping[str, tuple[Reason, ...]]
 
 
 def against(study: Study, visits: Sequence[Visit]) -> Against:
-    """Every reason from comparing the visits of one block."""
+    """Return every reason from comparing the visits of one block."""
     limits = study.thresholds
     found: dict[str, list[Reason]] = {}
     for check in (
@@ -32,8 +32,8 @@ def against(study: Study, visits: Sequence[Visit]) -> Against:
 
 
 def uneven_misses(visits: Sequence[Visit]) -> dict[str, Reason]:
-    """Requests that the recording could not answer and that only some stacks of a block made, as a
-    reason against each of these stacks.
+    """Return requests that the recording could not answer and that only some stacks of a block
+    made, as a reason against each of these stacks.
 
     They are compared by host and path, because their queries are often random. Only requests before
     the load event count, because later ones do not affect the load. Requests seen in the rehearsal
@@ -59,8 +59,8 @@ def uneven_misses(visits: Sequence[Visit]) -> dict[str, Reason]:
 
 
 def uneven_objects(visits: Sequence[Visit], limits: Thresholds) -> dict[str, Reason]:
-    """A reason against each stack that never requested some recorded objects that other stacks
-    fetched before their load event, if their share of the bytes is too large.
+    """Return a reason against each stack that never requested some recorded objects that other
+    stacks fetched before their load event, if their share of the bytes is too large.
 
     Only visits in the same browser are compared, because browsers prefetch differently. Small
     differences are normal: scripts that measure or wait depend on the load, and objects that depend
@@ -87,8 +87,8 @@ def uneven_objects(visits: Sequence[Visit], limits: Thresholds) -> dict[str, Rea
 
 
 def uneven_bodies(visits: Sequence[Visit]) -> dict[str, Reason]:
-    """Reasons for a URL with different bodies for different stacks, against all of them, because it
-    is unknown which one is wrong."""
+    """Return reasons for a URL with different bodies for different stacks, against all of them,
+    because it is unknown which one is wrong."""
     bodies: dict[tuple[str, str], dict[str, set[str]]] = {}
     for visit in visits:
         for served in visit.served:
@@ -111,15 +111,15 @@ def uneven_bodies(visits: Sequence[Visit]) -> dict[str, Reason]:
 
 
 def uneven_luck(visits: Sequence[Visit]) -> dict[str, Reason]:
-    """Reasons for random loss that differs between stacks, against all of them, because it is
-    unknown which one is wrong."""
+    """Return reasons for random loss that differs between stacks, against all of them, because it
+    is unknown which one is wrong."""
     details = list(uneven_losses(visits))
     reason = Reason("link-drift", "; ".join(details))
     return {visit.stack: reason for visit in visits} if details else {}
 
 
 def uneven_frequency(visits: Sequence[Visit], limits: Thresholds) -> dict[str, Reason]:
-    """Reasons for CPUs with a lower frequency limit than in another visit of the block."""
+    """Return reasons for CPUs with a lower frequency limit than in another visit of the block."""
     allowed = {v.stack: v.host.cpu_limit_mhz for v in visits if v.host and v.host.cpu_limit_mhz}
     most = max(allowed.values(), default=0.0)
     return {

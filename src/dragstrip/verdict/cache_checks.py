@@ -19,7 +19,7 @@ _NOT_MODIFIED = 304
 
 
 def cold(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
-    """Reasons for answers from a cache that was filled before the visit."""
+    """Yield reasons for answers from a cache that was filled before the visit."""
     if visit.connection == "repeat-cached":
         return
     logged = not (page.live or "requests" in stack.untold)
@@ -56,8 +56,8 @@ def _in_time(visit: Visit, request: Request, sent_us: Mapping[tuple[str, str], i
 
 
 def _hinted(visit: Visit, page: Page, request: Request) -> bool:
-    """Whether a 103 answer named the request, for a server without a log: more bytes crossed the
-    link from its host than the browser reports, by at least the answer's size."""
+    """Return whether a 103 answer named the request, for a server without a log: more bytes crossed
+    the link from its host than the browser reports, by at least the answer's size."""
     host = visit.addresses.get(request.host, "").rpartition(":")[0]
     ends = visit.link.down.far_ends if visit.link else None
     if not request.hinted or ends is None:
@@ -73,7 +73,7 @@ def _address(visit: Visit, request: Request) -> str:
 
 
 def _size(page: Page, request: Request) -> int:
-    """Least bytes of the answer's body on the wire; 0 if neither the page nor its coding shows
-    them."""
+    """Return least bytes of the answer's body on the wire; 0 if neither the page nor its coding
+    shows them."""
     sizes = [r.body_bytes for r in page.resources if r.url == request.url]
     return 0 if request.coding else min(sizes, default=0)

@@ -13,7 +13,8 @@ from dragstrip.visit.server_time import known_to_both, late_stamps
 
 
 def steady(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
-    """Reasons if the clock advanced differently from time. A time service may slew it a little."""
+    """Yield reasons if the clock advanced differently from time. A time service may slew it a
+    little."""
     if visit.host is None or visit.host.clock_jump_ms is None:
         return
     jump_ms = visit.host.clock_jump_ms
@@ -26,7 +27,7 @@ def steady(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
 
 
 def agreed(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reason]:
-    """Reasons if a request reached the server before it was sent, or if an answer reached the
+    """Yield reasons if a request reached the server before it was sent, or if an answer reached the
     browser before it left the server."""
     bounds = offset_ms(visit, network)
     if bounds is None:
@@ -45,7 +46,7 @@ def agreed(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reaso
 
 
 def offset_ms(visit: Visit, network: Network) -> tuple[float, float] | None:
-    """Bounds in ms of how far the server's clock is ahead of the browser's.
+    """Return bounds in ms of how far the server's clock is ahead of the browser's.
 
     A request takes at least the upstream delay to the server, and its answer at least the
     downstream delay back (Cristian, "Probabilistic clock synchronization", Distributed Computing 3,

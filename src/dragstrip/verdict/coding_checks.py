@@ -12,8 +12,8 @@ from dragstrip.verdict.request_checks import some
 
 
 def coded(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
-    """Reasons if the browser did not receive exactly the bodies in that coding which the stack's
-    server codes.
+    """Yield reasons if the browser did not receive exactly the bodies in that coding which the
+    stack's server codes.
 
     Answers from a cache, parts of objects and lost answers are skipped.
     """
@@ -38,8 +38,8 @@ def _arrived(request: Request) -> bool:
 
 
 def _as_claimed(request: Request, known: Sequence[Resource], coding: Coding) -> bool:
-    """Whether the answer has the coding that the stack claims. Answers without a recorded answer,
-    and those that stay as recorded, are always right."""
+    """Return whether the answer has the coding that the stack claims. Answers without a recorded
+    answer, and those that stay as recorded, are always right."""
     secure = urlsplit(request.url).scheme == "https"
     claimed = {
         None

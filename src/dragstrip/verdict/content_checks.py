@@ -31,8 +31,8 @@ RecordedResources = Mapping[tuple[str, str], Sequence[Resource]]
 
 
 def as_recorded(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
-    """Reasons if an answer's status, size and hash match no recorded answer to its request, or if
-    an upload that the page always makes did not arrive completely.
+    """Yield reasons if an answer's status, size and hash match no recorded answer to its request,
+    or if an upload that the page always makes did not arrive completely.
 
     Requests without a recorded answer are skipped: misses, CORS preflights, failures, answers that
     were in the cache before, and status 421, after which the browser sends the request again. If a
@@ -80,8 +80,8 @@ def as_recorded(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
 
 
 def complete(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
-    """A reason if a loaded visit did not request everything that each rehearsal fetched before the
-    load event.
+    """Yield a reason if a loaded visit did not request everything that each rehearsal fetched
+    before the load event.
 
     A visit is not judged if some of that came after the load event or was lost by the network,
     because objects that depend on it may then be missing.
@@ -101,7 +101,7 @@ def complete(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
 
 
 def outcome(visit: Visit, page: Page) -> Outcome:
-    """The outcome of a visit, from its evidence.
+    """Return the outcome of a visit, from its evidence.
 
     A browser also fires the load event after it has given up an object. Such a load may end early
     because it fetched less, so it is `incomplete`.
@@ -112,8 +112,8 @@ def outcome(visit: Visit, page: Page) -> Outcome:
 
 
 def _lost(visit: Visit, page: Page) -> bool:
-    """Whether the network lost objects of the page before the load event, and no other request
-    brought them. Objects that some rehearsal did not fetch do not count."""
+    """Return whether the network lost objects of the page before the load event, and no other
+    request brought them. Objects that some rehearsal did not fetch do not count."""
     if visit.plt_ms is None:
         return False
     failed = {
@@ -138,7 +138,8 @@ def asked_for(visit: Visit) -> set[tuple[str, str]]:
 
 
 def behind(visit: Visit, wanted: Container[tuple[str, str]]) -> bool:
-    """Whether any of these requests was answered after the load event, or lost by the network."""
+    """Return whether any of these requests was answered after the load event, or lost by the
+    network."""
     load_ms = visit.plt_ms or 0.0
     return any(_late(r, load_ms) for r in visit.requests if _key(r) in wanted)
 
@@ -163,7 +164,7 @@ def by_request(page: Page) -> RecordedResources:
 
 
 def recorded_for(asked: Request | Served, recorded: RecordedResources) -> Sequence[Resource]:
-    """All recorded answers that may belong to this request."""
+    """Return all recorded answers that may belong to this request."""
     method, url = _key(asked)
     for like in dict.fromkeys((method, "GET" if method == "HEAD" else method)):
         if known := recorded.get((like, url)) or recorded.get((like, address(url))):
@@ -172,9 +173,9 @@ def recorded_for(asked: Request | Served, recorded: RecordedResources) -> Sequen
 
 
 def _excused(visit: Visit, recorded: RecordedResources) -> dict[tuple[str, str], float]:
-    """The most bytes of a body that a server may have logged, by method and URL, for answers whose
-    size need not be the recorded one. Either the browser received the whole body in any coding, or
-    it gave up or lost the answer, or the visit ended before the answer."""
+    """Return the most bytes of a body that a server may have logged, by method and URL, for answers
+    whose size need not be the recorded one. Either the browser received the whole body in any
+    coding, or it gave up or lost the answer, or the visit ended before the answer."""
     most: dict[tuple[str, str], float] = {}
     for request in visit.requests:
         known = recorded_for(request, recorded)
@@ -190,7 +191,8 @@ def _excused(visit: Visit, recorded: RecordedResources) -> dict[tuple[str, str],
 
 
 def _sent(served: Served, known: Sequence[Resource], *, again: bool) -> Iterator[tuple[str, bool]]:
-    """Faults of an answer according to the server's log, each with whether it concerns the size."""
+    """Yield faults of an answer according to the server's log, each with whether it concerns the
+    size."""
     if not known or served.status in UNANSWERED:
         return
     if not _possible(served.status, known) or (served.status == 304 and not again):
@@ -215,7 +217,7 @@ def _sent(served: Served, known: Sequence[Resource], *, again: bool) -> Iterator
 def _received(
     request: Request, known: Sequence[Resource], statuses: Mapping[tuple[str, str], set[int]]
 ) -> Iterator[str]:
-    """Faults of an answer according to the browser."""
+    """Yield faults of an answer according to the browser."""
     if not known:
         return
     sent = statuses.get(_key(request), set())
@@ -235,8 +237,8 @@ def _received(
 
 
 def _possible(status: int, known: Iterable[Resource]) -> bool:
-    """Whether a status is possible. A recorded 200 may be answered with a part or "not modified". A
-    recorded part may be all that exists."""
+    """Return whether a status is possible. A recorded 200 may be answered with a part or "not
+    modified". A recorded part may be all that exists."""
     recorded = {r.status for r in known}
     whole = recorded & {200, 206}
     return status in recorded or (bool(whole) and status in _PARTS | {200})

@@ -7,7 +7,7 @@ from dragstrip.model.visit import Reason, Visit
 
 
 def slowed(visit: Visit, asked: float, limits: Thresholds) -> Iterator[Reason]:
-    """A script of fixed length takes as many times longer as the client is slower.
+    """Yield a script of fixed length takes as many times longer as the client is slower.
 
     It runs in the page's own process once the load has ended. A load that did not end may leave the
     page too busy for that.

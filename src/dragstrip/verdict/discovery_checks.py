@@ -24,8 +24,8 @@ _UNHEARD_PACKETS = 4
 
 
 def discovered(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
-    """Reasons if a host that announced h3 and got another request was not tried over QUIC, or if
-    QUIC was not used afterwards."""
+    """Yield reasons if a host that announced h3 and got another request was not tried over QUIC, or
+    if QUIC was not used afterwards."""
     if stack.discovery != "alt-svc":
         return
     untried, unheard, unused = [], [], []

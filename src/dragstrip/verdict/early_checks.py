@@ -24,9 +24,9 @@ _FLIGHT_BYTES = 4096
 
 
 def early_data(visit: Visit, page: Page, network: Network, stack: Stack) -> Iterator[Reason]:
-    """Reasons if early data differs from what the stack promises. A first visit must have none. On
-    a repeat visit, the first request of each resumed connection must be early data, unless it could
-    not be sent in time."""
+    """Yield reasons if early data differs from what the stack promises. A first visit must have
+    none. On a repeat visit, the first request of each resumed connection must be early data, unless
+    it could not be sent in time."""
     sent = {end.address: end for end in _sent(visit)}
     if visit.connection == "first":
         first = [a for a, end in sent.items() if _before_any_answer(visit, end)]
@@ -53,8 +53,8 @@ def _sent(visit: Visit) -> Iterator[FarEnd]:
 
 
 def _before_any_answer(visit: Visit, end: FarEnd) -> bool:
-    """Whether early data was sent before the host's first answer. Later connections of a first
-    visit may send early data, because a handshake brings tickets."""
+    """Return whether early data was sent before the host's first answer. Later connections of a
+    first visit may send early data, because a handshake brings tickets."""
     answered = (
         r.response_start_ms
         for r in visit.requests
@@ -73,7 +73,7 @@ def _decides_itself(stack: Stack) -> bool:
 
 
 def unused(visit: Visit, page: Page, network: Network, stack: Stack) -> Iterator[Reason]:
-    """Reasons for early data that the stack promises but a repeat visit lacked.
+    """Yield reasons for early data that the stack promises but a repeat visit lacked.
 
     The document waits for its connection. Other hosts' connections may open before there is a
     request; those count only if the browser reports that the request did not wait for the
@@ -110,7 +110,7 @@ def unused(visit: Visit, page: Page, network: Network, stack: Stack) -> Iterator
 
 
 def _first_requests(visit: Visit, page: Page, stack: Stack) -> Iterator[Served]:
-    """The first request of each host's first connection, if the connection was resumed or the
+    """Yield the first request of each host's first connection, if the connection was resumed or the
     server does not log resumption. For a server without a log it is only the document's, from the
     browser, with a time that decides nothing."""
     if "requests" in stack.untold:
@@ -131,7 +131,7 @@ def _first_requests(visit: Visit, page: Page, stack: Stack) -> Iterator[Served]:
 
 
 def _unlogged(visit: Visit, request: Request) -> Served:
-    """A minimal log entry for this request, with the earliest possible time."""
+    """Return a minimal log entry for this request, with the earliest possible time."""
     assert request.protocol
     return Served(
         t_us=visit.started_us,
@@ -153,8 +153,9 @@ def _unlogged(visit: Visit, request: Request) -> Served:
 def _came_late(
     visit: Visit, first: Served, asked: dict[str, Request], network: Network, stack: Stack
 ) -> bool:
-    """Whether the request reached the server so late that it may have waited for a handshake,
-    without another explanation: variable delay, other load, or a wait for a CPU at either end."""
+    """Return whether the request reached the server so late that it may have waited for a
+    handshake, without another explanation: variable delay, other load, or a wait for a CPU at
+    either end."""
     request = asked.get(first.url)
     if request is None or request.connect_start_ms is None:
         return False
@@ -180,7 +181,7 @@ def _most_rtt_ms(network: Network) -> float:
 
 
 def hurried(request: Request | None, network: Network, stack: Stack) -> bool:
-    """Whether the browser sent the request before a handshake without early data could have
+    """Return whether the browser sent the request before a handshake without early data could have
     finished."""
     if request is None or request.connect_start_ms is None or request.send_start_ms is None:
         return False
@@ -189,7 +190,7 @@ def hurried(request: Request | None, network: Network, stack: Stack) -> bool:
 
 
 def lost_before(visit: Visit, served: Served) -> bool:
-    """Whether a packet to the server was lost or reordered before this request was complete
+    """Return whether a packet to the server was lost or reordered before this request was complete
     there."""
     up = visit.link.up if visit.link else None
     if up is None or up.reordered:

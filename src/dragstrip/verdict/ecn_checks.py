@@ -7,8 +7,8 @@ from dragstrip.model.visit import Reason, Visit
 
 
 def ecn(visit: Visit, stack: Stack) -> Iterator[Reason]:
-    """Reasons if packets have the wrong ECN marks. Without ECN, no packet of a server may be marked
-    as ECN-capable. With ECN, all QUIC packets must be, and all TCP packets with data.
+    """Yield reasons if packets have the wrong ECN marks. Without ECN, no packet of a server may be
+    marked as ECN-capable. With ECN, all QUIC packets must be, and all TCP packets with data.
 
     TCP need not use ECN if a packet to the server was lost: a SYN is repeated without ECN (RFC 3168
     section 6.1.1.1).

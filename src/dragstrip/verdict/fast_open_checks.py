@@ -8,9 +8,9 @@ from dragstrip.verdict.request_checks import some
 
 
 def fast_open(visit: Visit, stack: Stack) -> Iterator[Reason]:
-    """Reasons if Fast Open differs from what the stack claims. A first visit must send no data in
-    the SYN of a host's first connection. A repeat visit must always send data, unless a packet to
-    the server was lost. Without Fast Open, no visit may send any."""
+    """Yield reasons if Fast Open differs from what the stack claims. A first visit must send no
+    data in the SYN of a host's first connection. A repeat visit must always send data, unless a
+    packet to the server was lost. Without Fast Open, no visit may send any."""
     first = _first_of_host(visit)
     opened = [c.host for c in visit.fast_open if c.opening == "accepted"]
     if not stack.fast_open:
@@ -46,7 +46,7 @@ def _first_of_host(visit: Visit) -> dict[str, FastOpen]:
 
 
 def _lost_on_the_way(visit: Visit) -> bool:
-    """Whether packets to the server were lost. A lost SYN is repeated without data (RFC 7413
+    """Return whether packets to the server were lost. A lost SYN is repeated without data (RFC 7413
     section 4.1.3)."""
     up = visit.link.up if visit.link else None
     return up is None or bool(up.dropped or up.reordered)

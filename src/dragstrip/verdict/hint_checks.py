@@ -15,8 +15,8 @@ because it reads both together."""
 
 
 def early_hints(visit: Visit, stack: Stack) -> Iterator[Reason]:
-    """Reasons if our origin did not send hints exactly where the stack has them, or if the browser
-    did not see them.
+    """Yield reasons if our origin did not send hints exactly where the stack has them, or if the
+    browser did not see them.
 
     Other servers decide themselves what they send; the report gives the share of answers that hints
     named.
@@ -50,8 +50,8 @@ def early_hints(visit: Visit, stack: Stack) -> Iterator[Reason]:
 
 
 def _asked_for_document(visit: Visit) -> bool:
-    """Whether the browser requested the document over a protocol with 103 answers. A document from
-    a cache needs no answer."""
+    """Return whether the browser requested the document over a protocol with 103 answers. A
+    document from a cache needs no answer."""
     documents = (r for r in visit.requests if r.resource_type == "Document")
     first = next(documents, None)
     asked = first is not None and not first.from_cache and first.protocol in ("h2", "h3")

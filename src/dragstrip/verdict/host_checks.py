@@ -14,7 +14,7 @@ from dragstrip.visit.ideal import needed_ms
 
 
 def on_time(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reason]:
-    """Reasons if the link was late, which shows that the host did not keep up."""
+    """Yield reasons if the link was late, which shows that the host did not keep up."""
     if visit.link is None:
         return
     limit_ms = max(limits.lateness_p99_ms, limits.lateness_p99_rtt_share * network.rtt_ms)
@@ -29,7 +29,8 @@ def on_time(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reas
 
 
 def stolen(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
-    """Reasons for CPU time that the hypervisor gave to others, relative to that of this testbed."""
+    """Yield reasons for CPU time that the hypervisor gave to others, relative to that of this
+    testbed."""
     if visit.host is None or visit.host.steal_share <= limits.steal_share:
         return
     taken = visit.host.steal_share
@@ -43,7 +44,7 @@ def stolen(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> 
 
 
 def crowded(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
-    """Reasons for CPU time that other processes used.
+    """Yield reasons for CPU time that other processes used.
 
     Other processes take no CPU time from processes with precedence. But precedence itself changes
     loads that are dominated by computing. So with precedence, only loads dominated by the network
@@ -74,7 +75,7 @@ def crowded(visit: Visit, network: Network, stack: Stack, limits: Thresholds) ->
 
 
 def heated(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
-    """Reasons if a hot CPU was throttled."""
+    """Yield reasons if a hot CPU was throttled."""
     times = visit.host.throttled if visit.host else None
     if times is not None and times > limits.throttles:
         yield Reason(
@@ -84,8 +85,8 @@ def heated(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
 
 
 def waited(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
-    """Reasons for time in which a browser or server thread was ready to run but others had the
-    CPUs.
+    """Yield reasons for time in which a browser or server thread was ready to run but others had
+    the CPUs.
 
     Threads of one browser also wait for each other. A thread cannot have waited for other processes
     longer than they ran, so at most that time counts. Other processes do not delay a testbed with
@@ -114,24 +115,23 @@ def waited(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> 
 
 
 def _for_older_evidence(limits: Thresholds) -> Thresholds:
-    """The limits, with defaults for older evidence. Limits that a study set stay."""
+    """Return the limits, with defaults for older evidence. Limits that a study set stay."""
     changed = limits.changed()
     defaults = {n: v for n, v in OLDER_WAITS.items() if n not in changed}
     return structs.replace(limits, **defaults)
 
 
 def _beyond_need(visit: Visit, network: Network, stack: Stack) -> float:
-    """Share of the load time that bytes and round trips do not explain. It is an upper bound of the
-    time spent waiting for a CPU."""
+    """Return share of the load time that bytes and round trips do not explain. It is an upper bound
+    of the time spent waiting for a CPU."""
     needed = needed_ms(visit, network, stack)
     return 1 - needed / visit.plt_ms if visit.plt_ms and needed else inf
 
 
 def _held_up(visit: Visit, network: Network, stack: Stack, share: float) -> float:
-    """Share of the load time by which browser and server were delayed, if each second of computing
-    took `share` longer. Only computing can be delayed, and a page on a slow link computes little.
-    The delay is at most the time that bytes and round trips do not explain.
-    """
+    """Return share of the load time by which browser and server were delayed, if each second of
+    computing took `share` longer. Only computing can be delayed, and a page on a slow link computes
+    little. The delay is at most the time that bytes and round trips do not explain."""
     host, longer = visit.host, inf
     if host and host.browser_cpu_s is not None:
         computed_ms = (host.browser_cpu_s + (host.origin_cpu_s or 0.0)) * 1000

@@ -54,7 +54,7 @@ class Judge:
         """Final picture of each page's first valid visit, by page."""
 
     def judged(self, visit: Visit) -> Visit:
-        """The visit with the reasons from its own evidence only."""
+        """Return the visit with the reasons from its own evidence only."""
         study = self._study
         return with_verdict(
             visit,
@@ -80,7 +80,8 @@ class Judge:
             self._seen.setdefault(visit.page, visit.visual.final)
 
     def _reference(self, page: str) -> bytes:
-        """The reference picture of a page; empty if there is none, or no frames are recorded."""
+        """Return the reference picture of a page; empty if there is none, or no frames are
+        recorded."""
         if not self._study.client.frames:
             return b""
         if page not in self._recorded:
@@ -99,8 +100,8 @@ def with_verdict(
     addresses: Addresses = "one-each",
     slowdown: float = 1.0,
 ) -> Visit:
-    """The visit with its outcome and reasons. `reference` is the page's picture, a `Visual.final`;
-    empty if there is none."""
+    """Return the visit with its outcome and reasons. `reference` is the page's picture, a
+    `Visual.final`; empty if there is none."""
     visit = structs.replace(visit, outcome=content_checks.outcome(visit, page))
     reasons = (
         *judge(visit, page, network, stack, limits, clock, addresses, slowdown),
@@ -120,7 +121,7 @@ def judge(
     addresses: Addresses = "one-each",
     slowdown: float = 1.0,
 ) -> tuple[Reason, ...]:
-    """All reasons against the visit, most important first; empty if it is valid."""
+    """Return all reasons against the visit, most important first; empty if it is valid."""
     host = (
         link_checks.punctual(visit, limits, clock)
         if clock.virtual

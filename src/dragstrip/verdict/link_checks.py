@@ -21,7 +21,8 @@ frames."""
 def delivered(
     visit: Visit, network: Network, limits: Thresholds, *, heard: bool = True
 ) -> Iterator[Reason]:
-    """Reasons if the link's bytes, rate, delay, loss or packet sizes differ from the network's.
+    """Yield reasons if the link's bytes, rate, delay, loss or packet sizes differ from the
+    network's.
 
     `heard` says whether the servers log every connection.
     """
@@ -34,8 +35,8 @@ def delivered(
 
 
 def punctual(visit: Visit, limits: Thresholds, clock: Clock) -> Iterator[Reason]:
-    """Reasons if packets left late. In virtual time, only a defect can make the link late, or a
-    system call that is under way."""
+    """Yield reasons if packets left late. In virtual time, only a defect can make the link late, or
+    a system call that is under way."""
     limit_us = clock.lateness_us(limits.virtual_lateness_us)
     if visit.link is None:
         return
@@ -100,7 +101,7 @@ def _packets(got: DirectionReport) -> Iterator[str]:
 
 
 def trials(side: Side, got: DirectionReport) -> int:
-    """Number of packets that could have been lost at random."""
+    """Return number of packets that could have been lost at random."""
     # A lossless link counts no trials, so count the packets that left it.
     tried = got.packets_out - got.duplicated + got.dropped_loss
     if got.loss_trials is None and side == "up":  # an old capsule: loss came before the queue
@@ -109,15 +110,15 @@ def trials(side: Side, got: DirectionReport) -> int:
 
 
 def luck(side: Side, got: DirectionReport) -> tuple[int, int]:
-    """Number of packets lost at random, and number of trials. For bursts that follow time: ms in
-    the bad state, and ms in all."""
+    """Return number of packets lost at random, and number of trials. For bursts that follow time:
+    ms in the bad state, and ms in all."""
     if got.burst_ms is not None and got.burst_watched_ms is not None:
         return round(got.burst_ms), round(got.burst_watched_ms)
     return got.dropped_loss, trials(side, got)
 
 
 def unlikely_loss(asked: Direction, lost: int, tried: int, limits: Thresholds) -> Iterator[str]:
-    """Faults if the loss is too improbable for the requested loss."""
+    """Yield faults if the loss is too improbable for the requested loss."""
     chain = asked.gilbert_elliott
     if chain is None:
         low, high = loss_interval(tried, asked.loss, limits.loss_tail)
@@ -137,8 +138,8 @@ def unlikely_loss(asked: Direction, lost: int, tried: int, limits: Thresholds) -
 def _bursts(
     asked: Direction, tried: int, got: DirectionReport, limits: Thresholds
 ) -> Iterator[str]:
-    """Faults of loss in bursts: a wrong share lost in a state, or a wrong share of time in the bad
-    state."""
+    """Yield faults of loss in bursts: a wrong share lost in a state, or a wrong share of time in
+    the bad state."""
     chain = asked.gilbert_elliott
     if chain is None or got.burst_trials is None or got.burst_lost is None:
         if chain is not None and chain.by_time and got.packets_out:
@@ -162,7 +163,7 @@ def _bursts(
 
 
 def _host_loss(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterator[str]:
-    """Faults of the loss of each host. The report lists hosts in the network's order; a host
+    """Yield faults of the loss of each host. The report lists hosts in the network's order; a host
     without loss has no trials."""
     for path, seen in zip(asked.hosts, got.host_loss, strict=False):
         low, high = loss_interval(seen.trials, path.loss, limits.loss_tail)
@@ -174,8 +175,8 @@ def _host_loss(asked: Direction, got: DirectionReport, limits: Thresholds) -> It
 
 
 def _unasked(asked: Direction, got: DirectionReport) -> Iterator[str]:
-    """Faults for events that may only happen if the network asks for them. Chance says how many
-    losses at random are too many."""
+    """Yield faults for events that may only happen if the network asks for them. Chance says how
+    many losses at random are too many."""
     for count in COUNTS:
         seen = getattr(got, count.field)
         if seen and count.cause != "loss" and not count.wanted(asked):
@@ -211,8 +212,8 @@ def _rate(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterato
 
 
 def _line(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterator[str]:
-    """Faults if the bottleneck took another time for packets than requested, even for few packets.
-    `punctual` checks how late they left."""
+    """Yield faults if the bottleneck took another time for packets than requested, even for few
+    packets. `punctual` checks how late they left."""
     if got.line_ms is None:
         return
     shaped = bool(asked.rate_mbps or asked.trace)

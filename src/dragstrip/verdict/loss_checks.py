@@ -13,8 +13,8 @@ _SIDES: tuple[Side, Side] = ("down", "up")
 
 
 def uneven_losses(visits: Sequence[Visit]) -> Iterator[str]:
-    """A sentence for each direction in which random loss dropped a packet for one stack and passed
-    the same packet for another. Only packets that reached the loss stage for both count."""
+    """Yield a sentence for each direction in which random loss dropped a packet for one stack and
+    passed the same packet for another. Only packets that reached the loss stage for both count."""
     for side in _SIDES:
         fates = [(v.stack, v.link.direction(side).loss_fates) for v in visits if v.link]
         pairs = combinations([one for one in fates if one[1]], 2)
@@ -23,7 +23,7 @@ def uneven_losses(visits: Sequence[Visit]) -> Iterator[str]:
 
 
 def _difference(one: tuple[str, str], other: tuple[str, str]) -> str:
-    """The difference between two stacks' fates in words; empty if there is none."""
+    """Return the difference between two stacks' fates in words; empty if there is none."""
     (name, fates), (other_name, other_fates) = one, other
     (tried, lost), (other_tried, other_lost) = masks(fates), masks(other_fates)
     both = tried & other_tried
@@ -39,8 +39,8 @@ def _difference(one: tuple[str, str], other: tuple[str, str]) -> str:
 
 @lru_cache(maxsize=64)
 def masks(fates: str) -> tuple[int, int]:
-    """Two bit masks by packet index: packets that reached the loss stage, and packets lost. `fates`
-    is `DirectionReport.loss_fates`."""
+    """Return two bit masks by packet index: packets that reached the loss stage, and packets lost.
+    `fates` is `DirectionReport.loss_fates`."""
     tried = lost = at = 0
     for length, fate in _RUN.findall(fates):
         count = int(length or 1)

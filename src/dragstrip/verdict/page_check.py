@@ -114,8 +114,8 @@ def check(page: Page, client: Client, clock: Clock = REAL, browser: str = TODAY)
 
 
 def protocols_of(browser: str) -> tuple[Protocol, ...]:
-    """Protocols of `CHECKED_PROTOCOLS` that the browser speaks. Raises `ValueError` if there is no
-    such browser."""
+    """Return protocols of `CHECKED_PROTOCOLS` that the browser speaks. Raises `ValueError` if there
+    is no such browser."""
     speaks = find_browser(browser).speaks
     return tuple(p for p in CHECKED_PROTOCOLS if p in speaks)
 
@@ -129,8 +129,8 @@ def _refusals(
     clock: Clock,
     rehearsed: Sequence[Served],
 ) -> Iterator[str]:
-    """Reasons of the verdict against a visit like those of a race. `rehearsed` are the requests of
-    an earlier load."""
+    """Yield reasons of the verdict against a visit like those of a race. `rehearsed` are the
+    requests of an earlier load."""
     block = Block(page=page.name, network=_LINK.name, index=0, seed=0, order=(stack.name,))
     misses = tuple(sorted({s.address for s in rehearsed if s.match == "miss"}))
     plan = VisitPlan(
@@ -165,8 +165,8 @@ def _held_against(page: Page, served: Sequence[Served]) -> dict[str, Any]:
 
 
 def _as_recorded(page: Page, served: Sequence[Served]) -> list[Request]:
-    """The requests of the replay. Those that only the nearest query answered have their recorded
-    URL."""
+    """Return the requests of the replay. Those that only the nearest query answered have their
+    recorded URL."""
     free = Counter((r.method, r.url) for r in page.resources)
     free.subtract((s.method, s.url) for s in served if s.match == "exact")
     near: dict[tuple[str, str], list[str]] = {}

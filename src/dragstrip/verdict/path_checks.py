@@ -18,8 +18,8 @@ _HTTP = 80
 
 
 def origin(visit: Visit) -> Iterator[Reason]:
-    """Reasons if an answer came from another address than the one where the testbed serves its
-    host, or from another port than its URL names, or if packets went elsewhere.
+    """Yield reasons if an answer came from another address than the one where the testbed serves
+    its host, or from another port than its URL names, or if packets went elsewhere.
 
     A page may use any port of its hosts. At ports that the recording lacks, no server answers.
     """
@@ -49,8 +49,8 @@ def origin(visit: Visit) -> Iterator[Reason]:
 
 
 def crossed(visit: Visit) -> Iterator[Reason]:
-    """Reasons if a server's requests and answers did not cross the link. This is checked per host,
-    because a detour of one host is a small part of the total."""
+    """Yield reasons if a server's requests and answers did not cross the link. This is checked per
+    host, because a detour of one host is a small part of the total."""
     if visit.link is None or visit.link.down.far_ends is None or not visit.addresses:
         return
     down = _bytes(visit.link.down.far_ends)
@@ -71,7 +71,7 @@ def crossed(visit: Visit) -> Iterator[Reason]:
 
 
 def vouched(visit: Visit) -> Iterator[Reason]:
-    """Reasons for certificates that were not issued by the testbed's own CA."""
+    """Yield reasons for certificates that were not issued by the testbed's own CA."""
     strangers = [
         f"{issuer} ({url})" for issuer, url in visit.issuers.items() if issuer != visit.authority
     ]
@@ -80,7 +80,7 @@ def vouched(visit: Visit) -> Iterator[Reason]:
 
 
 def direct(visit: Visit) -> Iterator[Reason]:
-    """Reasons if the browser's environment names a proxy."""
+    """Yield reasons if the browser's environment names a proxy."""
     if visit.proxies:
         yield Reason(
             "stack-drift", f"the browser's environment names a proxy: {some(visit.proxies)}"
@@ -112,8 +112,8 @@ def _far_ends(visit: Visit) -> Sequence[FarEnd]:
 
 
 def _ours(visit: Visit, end: FarEnd, asked: Container[tuple[str, int]]) -> bool:
-    """Whether traffic with this far end belongs to the testbed. `asked` are addresses and ports
-    that URLs of the visit name."""
+    """Return whether traffic with this far end belongs to the testbed. `asked` are addresses and
+    ports that URLs of the visit name."""
     places = set(visit.addresses.values())
     known = {place.rpartition(":")[0] for place in places}
     if end.address not in known:

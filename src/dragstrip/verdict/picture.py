@@ -52,7 +52,7 @@ def watched(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
 
 
 def recorded(page: Page, client: Client) -> bytes:
-    """The recording's own picture as a thumbnail; empty if there is none for the client's
+    """Return the recording's own picture as a thumbnail; empty if there is none for the client's
     viewport."""
     kept = read_screenshot(page)
     if kept is None:
@@ -63,7 +63,8 @@ def recorded(page: Page, client: Client) -> bytes:
 
 
 def distance(a: bytes, b: bytes) -> float:
-    """Share of cells, 0..1, in which two thumbnails differ; 1 for thumbnails of different size."""
+    """Return share of cells, 0..1, in which two thumbnails differ; 1 for thumbnails of different
+    size."""
     one, two = _cells(a), _cells(b)
     if one.shape != two.shape:
         return 1.0

@@ -59,7 +59,7 @@ _OF_THE_BROWSER = ("net::", "NS_ERROR_", "SEC_ERROR_", "SSL_ERROR_", "MOZILLA_PK
 
 
 def protocol(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
-    """Reasons if a request did not use the stack's protocol, according to browser and origin.
+    """Yield reasons if a request did not use the stack's protocol, according to browser and origin.
 
     A browser that discovers QUIC by Alt-Svc begins with h2, so both are valid there. With
     `as-recorded`, each host must use its recorded protocol. An http:// URL uses only HTTP/1.1.
@@ -93,7 +93,7 @@ def protocol(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
 
 
 def agreement(visit: Visit, stack: Stack) -> Iterator[Reason]:
-    """Reasons if the browser received other answers than the origin sent.
+    """Yield reasons if the browser received other answers than the origin sent.
 
     Other servers log an answer when it ends. So an answer still under way at the visit's end, such
     as a stream of events, may be missing from the log.
@@ -116,7 +116,7 @@ def agreement(visit: Visit, stack: Stack) -> Iterator[Reason]:
 
 
 def replay(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
-    """Reasons if a recorded object was not served, or if too many requests were not in the
+    """Yield reasons if a recorded object was not served, or if too many requests were not in the
     recording.
 
     On another day or in another browser, a page requests objects that its recording lacks. If the
@@ -142,7 +142,7 @@ def replay(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
 
 
 def _stranger(served: Served, recorded: Container[tuple[str, str]]) -> bool:
-    """Whether the server itself answered a request that the page does not have."""
+    """Return whether the server itself answered a request that the page does not have."""
     return served.match == "own" and (served.method, served.url) not in recorded
 
 
@@ -180,10 +180,10 @@ def unanswered(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
 
 
 def aborted(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
-    """Reasons for aborted requests: they were cancelled by the page or the browser, not by stack or
-    network. A page's own scripts cancel a few. Closing the tab cancels all open ones, and so does
-    navigation. Chromium also reports a script or style sheet with an error status as cancelled.
-    """
+    """Yield reasons for aborted requests: they were cancelled by the page or the browser, not by
+    stack or network. A page's own scripts cancel a few. Closing the tab cancels all open ones, and
+    so does navigation. Chromium also reports a script or style sheet with an error status as
+    cancelled."""
     if visit.outcome != "loaded" and ABORTED in visit.error:
         yield Reason("aborted", f"the navigation was aborted: {visit.error}")
         return
@@ -218,7 +218,7 @@ def _moved_ms(visit: Visit) -> float:
 
 
 def some(names: Iterable[str]) -> str:
-    """The first few of many names, in words."""
+    """Return the first few of many names, in words."""
     every = list(dict.fromkeys(names))
     rest = len(every) - _NAMED
     return ", ".join(every[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")

@@ -121,7 +121,7 @@ _DEFAULTS_THEN: Mapping[int, Mapping[str, Any]] = {
 
 
 def limits_today(kept: Thresholds, versions: Iterable[int]) -> Thresholds:
-    """The limits of a study made under older rules. A limit at an older default gets today's
+    """Return the limits of a study made under older rules. A limit at an older default gets today's
     default; limits that the study set stay.
 
     A study that was resumed under newer rules may have defaults of several versions, so those of

@@ -14,7 +14,7 @@ Covers = Mapping[str, tuple[str, ...]]
 
 
 def laid_out(visit: Visit, page: Page, addresses: Addresses) -> Iterator[Reason]:
-    """Reasons if hosts do not share addresses exactly as they should."""
+    """Yield reasons if hosts do not share addresses exactly as they should."""
     wrong = []
     taken: dict[str, str] = {}
     for server in servers(page, addresses):
@@ -33,9 +33,9 @@ def laid_out(visit: Visit, page: Page, addresses: Addresses) -> Iterator[Reason]
 
 
 def coalesced(visit: Visit, page: Page, stack: Stack, addresses: Addresses) -> Iterator[Reason]:
-    """Reasons if a connection carried requests for another host although it has another address or
-    the certificate does not cover it (RFC 9113 section 9.1.1, RFC 9114 section 3.3). Over HTTP/1.1
-    it never may.
+    """Yield reasons if a connection carried requests for another host although it has another
+    address or the certificate does not cover it (RFC 9113 section 9.1.1, RFC 9114 section 3.3).
+    Over HTTP/1.1 it never may.
 
     A request answered with 421 counts on the connection over which it was repeated. Live pages are
     not judged, because their certificates are unknown.
@@ -93,8 +93,8 @@ def _anyone(asked: _Asked, covers: Covers) -> Collection[str]:
 
 
 def _strangers(carried: _Carried, covers: Covers) -> list[tuple[str, str]]:
-    """Pairs of owner and URL that the connection may not carry. The owner is the possible one with
-    the fewest such URLs."""
+    """Return pairs of owner and URL that the connection may not carry. The owner is the possible
+    one with the fewest such URLs."""
     owners, asked = carried
     strangers = [
         [(o, url) for url, protocol in asked if not _may(o, _host(url), protocol, covers)]

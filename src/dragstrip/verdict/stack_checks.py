@@ -29,7 +29,8 @@ _GROWN = 16 * _FRAME
 
 
 def handshakes(visit: Visit, stack: Stack) -> Iterator[Reason]:
-    """Reasons if, by the origin's log, a first visit resumed a session or a repeat visit did not.
+    """Yield reasons if, by the origin's log, a first visit resumed a session or a repeat visit did
+    not.
 
     Only a host's first connection counts: later ones may resume its session, and tickets may run
     out when many connections open at once. In a first visit, the first is the one whose handshake
@@ -78,7 +79,7 @@ def handshakes(visit: Visit, stack: Stack) -> Iterator[Reason]:
 def _first_of_hosts(
     visit: Visit, when: Callable[[Connection], int]
 ) -> dict[str | None, Connection]:
-    """The first connection, ordered by `when`, of each host that was requested over TLS."""
+    """Return the first connection, ordered by `when`, of each host that was requested over TLS."""
     firsts: dict[str | None, Connection] = {}
     for connection in sorted(visit.connections, key=when):
         if not connection.error and connection.secure and connection.id not in visit.beside_ids:
@@ -92,8 +93,9 @@ def _handshake_end_us(connection: Connection) -> int:
 
 
 def _met(visit: Visit, connection: Connection) -> bool:
-    """Whether the load before a repeat visit can have brought a ticket for this connection. Tickets
-    of TCP and QUIC are separate, and a browser that discovers HTTP/3 may have used only TCP."""
+    """Return whether the load before a repeat visit can have brought a ticket for this connection.
+    Tickets of TCP and QUIC are separate, and a browser that discovers HTTP/3 may have used only
+    TCP."""
     over_quic = connection.protocol == "h3"
     return not over_quic or visit.primed_quic is None or connection.host in visit.primed_quic
 
@@ -104,7 +106,7 @@ def _before_resuming(early: Iterable[Served], first: Iterable[Connection]) -> bo
 
 
 def _left_open(visit: Visit) -> Iterator[Reason]:
-    """Reasons for requests over a connection that was opened before the visit."""
+    """Yield reasons for requests over a connection that was opened before the visit."""
     opened = {c.id for c in visit.connections}
     before = [s.url for s in visit.served if s.connection not in opened]
     if before:
@@ -115,8 +117,8 @@ def _left_open(visit: Visit) -> Iterator[Reason]:
 
 
 def transport(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
-    """Reasons if the sending side of a connection has other settings than the stack's, as reported
-    by the origin's kernel or QUIC library."""
+    """Yield reasons if the sending side of a connection has other settings than the stack's, as
+    reported by the origin's kernel or QUIC library."""
     yield from _other_control(visit, stack)
     if "transport" in stack.untold:
         return
@@ -147,14 +149,14 @@ def transport(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
 
 
 def _beside(visit: Visit, connection: Connection, stack: Stack) -> bool:
-    """Whether the connection is TCP and carried a WebSocket beside a QUIC stack, which has no
-    settings for TCP."""
+    """Return whether the connection is TCP and carried a WebSocket beside a QUIC stack, which has
+    no settings for TCP."""
     over_tcp = connection.protocol != stack.protocol and stack.transport == "quic"
     return over_tcp and connection.id in visit.beside_ids
 
 
 def _other_control(visit: Visit, stack: Stack) -> Iterator[Reason]:
-    """Reasons if the kernel reports another congestion control than the stack's. A server may
+    """Yield reasons if the kernel reports another congestion control than the stack's. A server may
     override the kernel's setting for its sockets (TCP_CONGESTION)."""
     if stack.transport == "tcp" and (other := set(visit.congestion) - {stack.congestion}):
         yield Reason(
@@ -196,8 +198,9 @@ def _lies(connection: Connection, got: Transport, stack: Stack) -> Iterator[str]
 
 
 def _informed(visit: Visit, network: Network) -> Counter[int]:
-    """Number of requests, by connection, sent so late that the client knew the origin's settings,
-    even if these were lost once. Requests sent together with the first may not know them."""
+    """Return number of requests, by connection, sent so late that the client knew the origin's
+    settings, even if these were lost once. Requests sent together with the first may not know
+    them."""
     accepted = {c.id: c.t_us for c in visit.connections}
     patience_us = _ROUNDS * max(network.rtt_ms, LEAST_RTT_MS) * 1000
     return Counter(
@@ -217,7 +220,8 @@ def _table_lies(got: Transport, stack: Stack, informed: int) -> Iterator[str]:
 
 
 def _offer_lies(got: Transport, stack: Stack) -> Iterator[str]:
-    """Faults in what the origin allowed the client to send, and in what the kernel may hold."""
+    """Yield faults in what the origin allowed the client to send, and in what the kernel may
+    hold."""
     if got.unsent_bytes is not None and got.unsent_bytes != stack.unsent_bytes:
         yield f"the kernel holds {got.unsent_bytes} bytes unsent, not {stack.unsent_bytes}"
     if got.offer is None:
@@ -232,14 +236,14 @@ def _offer_lies(got: Transport, stack: Stack) -> Iterator[str]:
 
 
 def _least_record(record: int, longest: int) -> int:
-    """Fewest bytes that the largest record must have if `record` bytes are allowed."""
+    """Return fewest bytes that the largest record must have if `record` bytes are allowed."""
     if longest >= _GROWN:
         return record - _LEFT_ROOM
     return record // 2 if longest >= 2 * _FRAME else 0
 
 
 def _record_lies(got: Transport, stack: Stack, longest: int) -> Iterator[str]:
-    """Faults in the sizes of TLS records. `longest` is the largest body in bytes that the
+    """Yield faults in the sizes of TLS records. `longest` is the largest body in bytes that the
     connection sent completely. Short answers get their own records, so only a long one shows how
     large records become. Over HTTP/2, a record ends where no further frame fits, and records with
     headers are smaller still. So a body of a few records need not fill any."""

@@ -39,7 +39,7 @@ class Losses:
             by_seed[visit.seed] = max(by_seed.get(visit.seed, (0, 0)), (tried, lost))
 
     def sums(self, network: str, side: Side) -> tuple[int, int]:
-        """Number of independent trials, and of losses among them."""
+        """Return number of independent trials, and of losses among them."""
         found = self._longest.get((network, side), {}).values()
         return sum(tried for tried, _ in found), sum(lost for _, lost in found)
 

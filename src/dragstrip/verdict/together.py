@@ -17,8 +17,8 @@ ReasonsByVisit = Mapping[VisitKey, tuple[Reason, ...]]
 
 
 def in_blocks(study: Study, visits: Iterable[Visit]) -> ReasonsByVisit:
-    """The reasons against each visit that come from comparing it with the others of its block.
-    Visits without such reasons have no key."""
+    """Return the reasons against each visit that come from comparing it with the others of its
+    block. Visits without such reasons have no key."""
     found: dict[VisitKey, tuple[Reason, ...]] = {}
     for made in _blocks(study, visits):
         for stack, reasons in against(study, made).items():
@@ -27,7 +27,8 @@ def in_blocks(study: Study, visits: Iterable[Visit]) -> ReasonsByVisit:
 
 
 def in_study(study: Study, visits: Iterable[Visit]) -> ReasonsByVisit:
-    """Reasons from comparing visits within blocks, and reasons from all visits of a network."""
+    """Return reasons from comparing visits within blocks, and reasons from all visits of a
+    network."""
     found: dict[VisitKey, tuple[Reason, ...]] = {}
     losses = Losses()
     network_of: dict[VisitKey, str] = {}
@@ -47,7 +48,7 @@ def in_study(study: Study, visits: Iterable[Visit]) -> ReasonsByVisit:
 
 
 def with_reasons(visits: Iterable[Visit], found: ReasonsByVisit) -> Iterator[Visit]:
-    """The visits in their order, with all reasons against each."""
+    """Yield the visits in their order, with all reasons against each."""
     for visit in visits:
         new = tuple(r for r in found.get(visit.key, ()) if r not in visit.reasons)
         yield structs.replace(visit, reasons=(*visit.reasons, *new)) if new else visit

@@ -95,7 +95,7 @@ def _entry(exchange: Exchange, page_id: str, origin_s: float) -> dict[str, Any]:
 
 
 def _timings(request: Request) -> dict[str, float]:
-    """Phases in ms; -1 for a phase that did not happen. `connect` includes `ssl`, as HAR
+    """Return phases in ms; -1 for a phase that did not happen. `connect` includes `ssl`, as HAR
     requires."""
     end = request.end_ms if request.end_ms is not None else request.start_ms
     sent = request.send_start_ms

@@ -20,7 +20,7 @@ from dragstrip.visit.transfer import TRANSFER
 
 
 def measures(visit: Visit, network: Network, stack: Stack) -> dict[str, float | None]:
-    """Every metric of the visit by name."""
+    """Return every metric of the visit by name."""
     return {m.name: m.measure(visit, network, stack) for m in METRICS}
 
 

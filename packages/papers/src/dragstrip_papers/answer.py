@@ -94,8 +94,8 @@ def _why(found: Estimate) -> str:
 
 
 def judged(answer: Answer) -> Answer:
-    """The answer with the verdict that its probabilities imply. A reason is kept only if there is
-    no verdict."""
+    """Return the answer with the verdict that its probabilities imply. A reason is kept only if
+    there is no verdict."""
     verdicts: tuple[tuple[Verdict, float], ...] = (
         ("reproduced", answer.holds),
         ("equivalent", answer.alike),
@@ -106,9 +106,9 @@ def judged(answer: Answer) -> Answer:
 
 
 def incomplete(answer: Answer, have: int, cells: int, *, universal: bool = False) -> Answer:
-    """The answer when some of a claim's cells were not run. A result on some cells does not settle
-    a claim about all of them. A claim about every single one (`universal`) is contradicted by one
-    cell."""
+    """Return the answer when some of a claim's cells were not run. A result on some cells does not
+    settle a claim about all of them. A claim about every single one (`universal`) is contradicted
+    by one cell."""
     if have >= cells:
         return answer
     fails = answer.fails if universal else 1.0
@@ -121,7 +121,7 @@ def incomplete(answer: Answer, have: int, cells: int, *, universal: bool = False
 
 
 def all_of(answers: Sequence[Answer]) -> Answer:
-    """Every part must hold; the parts may depend on each other."""
+    """Return every part must hold; the parts may depend on each other."""
     fails = sorted(a.fails for a in answers)
     return _whole(
         answers,
@@ -132,7 +132,7 @@ def all_of(answers: Sequence[Answer]) -> Answer:
 
 
 def every_one(answers: Sequence[Answer]) -> Answer:
-    """Every part must hold; the parts are independent cells."""
+    """Return every part must hold; the parts are independent cells."""
     fails = several([a.fails for a in answers])
     return _whole(
         answers,
@@ -143,7 +143,7 @@ def every_one(answers: Sequence[Answer]) -> Answer:
 
 
 def any_of(answers: Sequence[Answer]) -> Answer:
-    """The answer of alternatives: one part is enough. The parts may depend on each other."""
+    """Return the answer of alternatives: one part is enough. The parts may depend on each other."""
     fails = max(a.fails for a in answers)
     whole = _whole(
         answers,

@@ -38,12 +38,12 @@ class Predicate(
         raise NotImplementedError
 
     def base(self, metric: str) -> dict[str, Any]:
-        """Fields of every kind of predicate, for one on the same cells by another metric."""
+        """Return fields of every kind of predicate, for one on the same cells by another metric."""
         own = {name: getattr(self, name) for name in Predicate.__struct_fields__}
         return own | {"metric": metric}
 
     def reached(self, evidence: Evidence) -> list[Measured]:
-        """The cells that `where` and `unless` leave, with any measurements."""
+        """Return the cells that `where` and `unless` leave, with any measurements."""
         return select(evidence.cells, self.where, self.unless)
 
     def found(self, evidence: Evidence, *stacks: str, metric: str = "") -> list[Cell]:
@@ -51,8 +51,8 @@ class Predicate(
 
 
 def ask(predicate: Predicate, evidence: Evidence) -> Answer:
-    """The predicate's answer. Where no cell has the loads it asks for, fewer loads give numbers and
-    leave it open."""
+    """Return the predicate's answer. Where no cell has the loads it asks for, fewer loads give
+    numbers and leave it open."""
     answer = predicate.answer(evidence)
     if answer.ours or answer.verdict != "open" or predicate.loads == 1:
         return answer
@@ -69,7 +69,7 @@ def not_run(stacks: Sequence[str], loads: int) -> Answer:
 
 
 def margin_band(margin: float | None) -> Band | None:
-    """Ratios within a margin, mirrored: 0.05 is 1 / 1.05 to 1.05."""
+    """Return ratios within a margin, mirrored: 0.05 is 1 / 1.05 to 1.05."""
     return Band(1 / (1 + margin), 1 + margin) if margin else None
 
 
@@ -78,7 +78,8 @@ def named(answer: Answer, name: str) -> Answer:
 
 
 def shorter(whole: Answer, answers: Sequence[Answer], most: int = 4) -> Answer:
-    """The answer with only the first of many parts, of those that settle it or leave it open."""
+    """Return the answer with only the first of many parts, of those that settle it or leave it
+    open."""
     if len(answers) <= most:
         return whole
     telling = [a for a in answers if a.verdict == whole.verdict] or list(answers)

@@ -10,7 +10,8 @@ from dragstrip.audit.judge import judge
 
 
 def audited(folder: Path) -> pl.DataFrame:
-    """One row per capture: `name`, `impossible`. Raises `InputError` for a folder without HARs."""
+    """Return one row per capture: `name`, `impossible`. Raises `InputError` for a folder without
+    HARs."""
     patterns = [compile_pattern(p) for p in NAME_PATTERNS]
     rows = [
         judge(capture, from_name(capture.name, patterns) or Claims())

@@ -51,7 +51,8 @@ class Cell(Struct, frozen=True, kw_only=True):
 def cells(
     loads: pl.DataFrame, stacks: Sequence[str], metric: str, least_blocks: int = 1
 ) -> list[Cell]:
-    """Cells of a frame that have at least `loads` blocks in which every stack has the metric."""
+    """Return cells of a frame that have at least `loads` blocks in which every stack has the
+    metric."""
     return aligned(Evidence(loads).cells, stacks, metric, least_blocks)
 
 
@@ -93,13 +94,14 @@ def _align(cell: Measured, stacks: Sequence[str], metric: str) -> Cell:
 
 
 def by_round(found: Sequence[Cell], measure: Callable[[Mapping[str, Values]], Values]) -> Values:
-    """The mean of a measure over the cells, round by round, for the rounds that every cell has."""
+    """Return the mean of a measure over the cells, round by round, for the rounds that every cell
+    has."""
     rounds = min(cell.blocks for cell in found)
     return np.asarray(np.mean([measure(cell.times)[:rounds] for cell in found], axis=0))
 
 
 def by_page(found: Sequence[Cell], measure: Callable[[Cell], float]) -> Values:
-    """The mean of a measure over the cells of each page."""
+    """Return the mean of a measure over the cells of each page."""
     pages: dict[str, list[float]] = {}
     for cell in found:
         pages.setdefault(cell.page, []).append(measure(cell))
@@ -107,7 +109,7 @@ def by_page(found: Sequence[Cell], measure: Callable[[Cell], float]) -> Values:
 
 
 def select(found: Iterable[Measured], where: Where, unless: Where | None = None) -> list[Measured]:
-    """The cells of which all of `where` holds, and not all of `unless`."""
+    """Return the cells of which all of `where` holds, and not all of `unless`."""
     return [
         cell
         for cell in found
@@ -116,7 +118,7 @@ def select(found: Iterable[Measured], where: Where, unless: Where | None = None)
 
 
 def fits(field: Callable[[str], object], where: Where) -> bool:
-    """Whether the fields are all as `where` wants them."""
+    """Return whether the fields are all as `where` wants them."""
     return all(_is(field(name), wanted) for name, wanted in where.items())
 
 

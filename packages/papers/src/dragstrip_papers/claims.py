@@ -87,7 +87,8 @@ class Claim(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             raise ValueError(f"{self.id}: a claim of tier {self.tier} needs a predicate")
 
     def answer(self, evidence: Evidence, *, frames: bool = False) -> Answer:
-        """The claim's answer by these loads. For `frames` see `dragstrip_papers.deciding`."""
+        """Return the claim's answer by these loads. For `frames` see
+        `dragstrip_papers.deciding`."""
         if self.predicate is None:
             return Answer(verdict="not testable", why=self.untestable)
         answer = decide(self.predicate, evidence, standin=self.live, frames=frames)
@@ -111,13 +112,13 @@ class Published(Struct, frozen=True, kw_only=True):
     """Stack that plays the part of each surrogate; empty if surrogates play their own parts."""
 
     def native(self) -> "Published":
-        """The paper with stacks of its own time. Raises `InputError` if there are none."""
+        """Return the paper with stacks of its own time. Raises `InputError` if there are none."""
         if not self.paper.native:
             raise InputError(f"{self.key}: no stack of its time is available")
         return structs.replace(self, cast=self.paper.native)
 
     def specs(self) -> list[StudySpec]:
-        """What its studies are to be. Raises `InputError` for a file that is wrong."""
+        """Return what its studies are to be. Raises `InputError` for a file that is wrong."""
         found = []
         for file in self.studies:
             with resources.as_file(file) as path:
@@ -146,7 +147,7 @@ class Published(Struct, frozen=True, kw_only=True):
         return {player: part for part, player in self.cast.items()}
 
     def stacks(self, specs: Iterable[StudySpec]) -> dict[str, Stack]:
-        """All stacks of its studies in their order, under the names its claims use."""
+        """Return all stacks of its studies in their order, under the names its claims use."""
         found = {}
         for stack in (s for spec in specs for s in spec.stacks):
             part = self.parts.get(stack.name, stack.name)
@@ -159,11 +160,11 @@ class Published(Struct, frozen=True, kw_only=True):
         return {} if self.cast else self.paper.stands_for
 
     def surrogates(self, predicate: AnyPredicate) -> dict[str, str]:
-        """The stacks that a predicate names and that stand for others."""
+        """Return the stacks that a predicate names and that stand for others."""
         return _of(predicate, self.stands_for)
 
     def players(self, predicate: AnyPredicate) -> dict[str, str]:
-        """The parts of `cast` that a predicate speaks of, and what plays them."""
+        """Return the parts of `cast` that a predicate speaks of, and what plays them."""
         return _of(predicate, self.cast)
 
 
@@ -186,7 +187,7 @@ class _File(Struct, forbid_unknown_fields=True, kw_only=True):
 
 @cache
 def published(key: str) -> Published:
-    """A paper by name. Raises `InputError` for an unknown name or a file that is wrong."""
+    """Return a paper by name. Raises `InputError` for an unknown name or a file that is wrong."""
     if key not in KNOWN:
         raise InputError(f"unknown paper {key!r}; known are {', '.join(KNOWN)}")
     folder = resources.files("dragstrip_papers") / key
@@ -211,5 +212,5 @@ def published(key: str) -> Published:
 
 
 def answers(key: str, evidence: Evidence) -> dict[str, Answer]:
-    """Every claim of a paper, by id."""
+    """Return every claim of a paper, by id."""
     return {claim.id: claim.answer(evidence) for claim in published(key).claims}

@@ -42,7 +42,7 @@ def _each(a: str, b: str) -> Callable[[Mapping[str, Values]], Values]:
 
 
 def _of_means(a: str, b: str) -> Callable[[Mapping[str, Values]], Values]:
-    """Values whose mean is ln(mean b / mean a), with its spread (delta method)."""
+    """Return values whose mean is ln(mean b / mean a), with its spread (delta method)."""
 
     def values(times: Mapping[str, Values]) -> Values:
         mean_a, mean_b = float(times[a].mean()), float(times[b].mean())
@@ -203,7 +203,7 @@ class MonotoneIn(Predicate, kw_only=True, frozen=True):
         return incomplete(told, len(found), self.cells)
 
     def _mean_rhos(self, strata: Sequence[Sequence[Cell]], rounds: int) -> list[float]:
-        """Mean correlation over the strata, round by round."""
+        """Return mean correlation over the strata, round by round."""
         sizes: dict[int, list[Sequence[Cell]]] = {}
         for group in strata:
             sizes.setdefault(len(group), []).append(group)
@@ -274,9 +274,9 @@ class SameRanking(Predicate, kw_only=True, frozen=True):
         return incomplete(all_of(answers), sum(map(len, sides)), self.cells)
 
     def _pair(self, a: str, b: str, sides: Sequence[list[Cell]]) -> Answer:
-        """Whether the two stacks keep their order. It holds if b is not behind on both sides, or
-        not ahead on both; it fails if b is behind on one side and ahead on the other. Each of these
-        has two ways to happen, so p is doubled."""
+        """Return whether the two stacks keep their order. It holds if b is not behind on both
+        sides, or not ahead on both; it fails if b is behind on one side and ahead on the other.
+        Each of these has two ways to happen, so p is doubled."""
         one, other = (ratio_of(side, a, b, self.statistic) for side in sides)
         low, high = 1 / (1 + self.same), 1 + self.same
         ahead = max(r.p_below(high) for r in (one, other))

@@ -37,7 +37,7 @@ Banded = Ratio | RatioShift | Extreme | Gain | MeanDelta | Difference | Sensitiv
 def decide(
     predicate: AnyPredicate, evidence: Evidence, *, standin: str = "", frames: bool = False
 ) -> Answer:
-    """A claim's answer, with those to its direction and size.
+    """Return a claim's answer, with those to its direction and size.
 
     `standin`: why the paper's sizes cannot be tested, whatever the pages. `frames`: computing takes
     no time in these loads, so that a paint shows nothing shorter than a frame.
@@ -68,7 +68,8 @@ def decide(
 
 
 def direction(predicate: AnyPredicate) -> AnyPredicate | None:
-    """What is left of a predicate without its size: itself if it has none, None if nothing is."""
+    """Return what is left of a predicate without its size: itself if it has none, None if nothing
+    is."""
     if isinstance(predicate, All | Either):
         sides = [direction(part) for part in predicate.parts]
         kept = [side for side in sides if side is not None]
@@ -103,7 +104,7 @@ def _side(part: Simple) -> Simple | None:
 
 
 def _half(part: Banded, neutral: float) -> Simple | None:
-    """The side of `neutral` on which the whole band lies."""
+    """Return the side of `neutral` on which the whole band lies."""
     low, high = part.at_least, part.at_most
     open_ = 0.0 if isinstance(part, Ratio | RatioShift | Extreme) else -inf
     if low <= open_:
@@ -118,7 +119,7 @@ def _half(part: Banded, neutral: float) -> Simple | None:
 
 
 def _alike(part: Banded, neutral: float) -> bool:
-    """Whether the band lies around `neutral`, as far on both sides."""
+    """Return whether the band lies around `neutral`, as far on both sides."""
     low, high = part.at_least, part.at_most
     if neutral:
         return isclose(low * high, 1.0, rel_tol=1e-3)
@@ -134,7 +135,7 @@ def _one_sided(part: Sensitivity) -> bool:
 
 
 def by_frames(predicate: AnyPredicate) -> AnyPredicate:
-    """The predicate where a paint shows nothing shorter than a frame."""
+    """Return the predicate where a paint shows nothing shorter than a frame."""
     if isinstance(predicate, All | Either):
         parts: Sequence[Simple] = [_framed(part) for part in predicate.parts]
         return structs.replace(predicate, parts=parts)

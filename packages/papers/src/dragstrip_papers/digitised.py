@@ -15,7 +15,7 @@ import polars as pl
 
 
 def digitised(key: str) -> pl.DataFrame:
-    """The numbers read off a paper's figures. Raises `FileNotFoundError` for a paper without such a
-    file."""
+    """Return the numbers read off a paper's figures. Raises `FileNotFoundError` for a paper without
+    such a file."""
     file = resources.files("dragstrip_papers") / key / "digitised.csv"
     return pl.read_csv(file.read_bytes())

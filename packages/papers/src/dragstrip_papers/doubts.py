@@ -12,7 +12,7 @@ from dragstrip_papers.measured import DoubtfulCell, Key
 def doubtful_cells(
     study: Study, visits: Iterable[Visit], parts: Mapping[str, str] | None = None
 ) -> dict[Key, DoubtfulCell]:
-    """The cells in doubt. A stack in `parts` is called what it plays."""
+    """Return the cells in doubt. A stack in `parts` is called what it plays."""
     parts, seen = parts or {}, list(visits)
     shown = {one.cell for one in bias(seen, [s.name for s in study.visited]) if one.shown}
     counts: dict[Key, dict[str, list[int]]] = {}

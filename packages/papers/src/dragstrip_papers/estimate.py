@@ -35,7 +35,7 @@ class Estimate(Protocol):
         """Least possible p, whatever the loads."""
 
     def interval(self) -> tuple[float, float] | None:
-        """Interval at 95 %; None with too few blocks or pages."""
+        """Return interval at 95 %; None with too few blocks or pages."""
 
     def p_above(self, point: float) -> float: ...
     def p_below(self, point: float) -> float: ...
@@ -174,9 +174,9 @@ FIVE_AGREE = 1 / 32
 
 
 def several(p: Sequence[float]) -> float:
-    """The p of "none of these is so", from independent parts. It is the least p times their number
-    (Bonferroni), or the improbability that this many parts have a p that five blocks can reach
-    (Wilkinson). The lesser one counts, doubled for the choice.
+    """Return the p of "none of these is so", from independent parts. It is the least p times their
+    number (Bonferroni), or the improbability that this many parts have a p that five blocks can
+    reach (Wilkinson). The lesser one counts, doubled for the choice.
 
     Source: Wilkinson, "A statistical consideration in psychological research", Psychological
     Bulletin 48 (1951), 156-158.
@@ -191,7 +191,7 @@ def several(p: Sequence[float]) -> float:
 def mean_of(
     values: Sequence[float] | Values, low: float = -math.inf, high: float = math.inf
 ) -> Mean:
-    """The mean with Student's t. One value does not show its error."""
+    """Return the mean with Student's t. One value does not show its error."""
     found = np.asarray(values, dtype=float)
     n = len(found)
     error = float(found.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf

@@ -60,7 +60,7 @@ def nothing() -> pl.DataFrame:
 
 
 def from_capsules(folders: Iterable[Path], parts: Mapping[str, str] | None = None) -> Evidence:
-    """Loads of all the studies of a paper. A stack in `parts` is called what it plays.
+    """Return loads of all the studies of a paper. A stack in `parts` is called what it plays.
 
     Raises `InputError` for a folder that is no capsule, and if some were made in virtual time and
     others were not.
@@ -115,8 +115,8 @@ def _of_page(page: Page, known: corpus.Known | None) -> dict[str, object]:
 
 
 def of_known(known: corpus.Known | None, size: int, hosts: int) -> dict[str, object]:
-    """Factors of a page before it is made; `size` and `hosts` are those of an unknown page. A
-    synthetic page's factors are those of its pictures, without the document."""
+    """Return factors of a page before it is made; `size` and `hosts` are those of an unknown page.
+    A synthetic page's factors are those of its pictures, without the document."""
     if known is None:
         return {"page_bytes": size, "hosts": hosts, "standin": False}
     return {

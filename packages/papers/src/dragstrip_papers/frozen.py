@@ -38,7 +38,7 @@ class Frozen(Struct, frozen=True, kw_only=True):
         return cls(now=now, then=tuple(dict.fromkeys(DIGESTS.get(rules, rules) for rules in kept)))
 
     def words(self) -> str:
-        """One sentence; empty without a visit."""
+        """Return one sentence; empty without a visit."""
         if not self.then:
             return ""
         older = [rules or "not kept" for rules in self.then if rules != self.now]

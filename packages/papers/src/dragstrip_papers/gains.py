@@ -45,7 +45,7 @@ def difference_of(
 
 
 def gain_of_means(a: Values, ref: Values) -> Values:
-    """Values whose mean is the gain of the means, with its spread (delta method)."""
+    """Return values whose mean is the gain of the means, with its spread (delta method)."""
     gain = float(a.mean() / ref.mean())
     return np.asarray(gain - 1 + (a - gain * ref) / ref.mean())
 
@@ -139,7 +139,7 @@ def _page(cell: Cell) -> str:
 def _apart(
     more: Sequence[Values], less: Sequence[Values], sign: int, pages: Sequence[str]
 ) -> list[Sample]:
-    """The lead of one size over another, or of its opposite (`sign` -1), page by page. Loads
+    """Return the lead of one size over another, or of its opposite (`sign` -1), page by page. Loads
     of one round share it, and often stacks as well."""
     found = []
     for page, a, b in zip(pages, more, less, strict=True):
@@ -228,8 +228,8 @@ def _counts(found: Sequence[Cell], a: str, ref: str) -> AnovaCounts:
 
 
 def _chances(found: Sequence[Cell], a: str, ref: str) -> Values:
-    """Probabilities that the test finds `a` faster, slower or neither, if the loads were made
-    again: one row per cell, all with the same number of loads."""
+    """Return probabilities that the test finds `a` faster, slower or neither, if the loads were
+    made again: one row per cell, all with the same number of loads."""
     from scipy.special import stdtr, stdtrit
 
     x, y = (np.array([cell.times[s] for cell in found]) for s in (a, ref))

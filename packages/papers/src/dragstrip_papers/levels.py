@@ -181,7 +181,7 @@ Sides = tuple[list[Cell], list[Cell]]
 def both_sides(
     rule: Sensitivity | SensitivityOrder, stack: str, evidence: Evidence
 ) -> Sides | None:
-    """The cells here and there; None if one side is not run."""
+    """Return the cells here and there; None if one side is not run."""
     reached = rule.reached(evidence)
     here, there = (
         aligned(select(reached, side), [stack], rule.metric, rule.loads)
@@ -208,8 +208,8 @@ def change(
 def by_change(
     rule: Sensitivity | SensitivityOrder, stack: str, here: Sequence[Cell], there: Sequence[Cell]
 ) -> Typical:
-    """The ratio of `there` to `here`, round by round, because the rounds of a study are repetitions
-    of all its cells."""
+    """Return the ratio of `there` to `here`, round by round, because the rounds of a study are
+    repetitions of all its cells."""
     logs = rule.scale == "ratio"
     units = [
         by_round(side, lambda times: np.log(times[stack]) if logs else times[stack])
@@ -219,6 +219,6 @@ def by_change(
 
 
 def _of_mean(times: Values) -> Values:
-    """Values whose mean is the logarithm of the mean, with its spread (delta method)."""
+    """Return values whose mean is the logarithm of the mean, with its spread (delta method)."""
     mean = float(times.mean())
     return np.asarray(np.log(mean) + times / mean - 1)

@@ -40,7 +40,7 @@ class Measured(Struct, frozen=True, kw_only=True):
         return self.study, self.page, self.network, self.connection
 
     def field(self, name: str) -> str | float | None:
-        """A text of the cell, or one of its factors."""
+        """Return a text of the cell, or one of its factors."""
         return getattr(self, name) if name in CELL else self.factors.get(name)
 
 

@@ -12,5 +12,5 @@ def parts_of(predicate: AnyPredicate) -> Sequence[Simple]:
 
 
 def about(predicate: AnyPredicate) -> str:
-    """What a claim is about: the populations of its parts, as in ``these``."""
+    """Return what a claim is about: the populations of its parts, as in ``these``."""
     return " and ".join(dict.fromkeys(part.population for part in parts_of(predicate)))

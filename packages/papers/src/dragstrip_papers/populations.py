@@ -44,7 +44,7 @@ def estimate(
     *,
     ratio: bool = False,
 ) -> Estimate:
-    """A number over some cells: the mean over them of each cell's own.
+    """Return a number over some cells: the mean over them of each cell's own.
 
     `each` gives it round by round, for medians; `means` gives values whose mean is the number of
     the cell's means, with its spread (delta method). `ratio`: both are logarithms.
@@ -59,20 +59,20 @@ def estimate(
 
 
 def evenly(found: Sequence[Cell], means: Measure, sign: int = 1) -> list[Sample]:
-    """The samples whose sum is the mean over the cells."""
+    """Return the samples whose sum is the mean over the cells."""
     weight = sign / len(found)
     return [Sample(means(cell.times), weight, cell.page) for cell in found]
 
 
 def summed(samples: Sequence[Sample], population: Population, *, ratio: bool = False) -> Mean:
-    """The sum of samples. They are independent of each other."""
+    """Return the sum of samples. They are independent of each other."""
     over = _over_pages if population == "pages" else _over_loads
     value, error, freedom = over(samples)
     return Mean(value, error, freedom, guard=SKEWED, ratio=ratio)
 
 
 def _over_loads(samples: Sequence[Sample]) -> tuple[float, float, float]:
-    """The sum, its standard error and degrees of freedom, if the loads were made again.
+    """Return the sum, its standard error and degrees of freedom, if the loads were made again.
 
     Source: Satterthwaite, "An approximate distribution of estimates of variance components",
     Biometrics Bulletin 2 (1946), 110-114; for two samples this is Welch's test.
@@ -89,7 +89,7 @@ def _over_loads(samples: Sequence[Sample]) -> tuple[float, float, float]:
 
 
 def _over_pages(samples: Sequence[Sample]) -> tuple[float, float, float]:
-    """The sum, its error and freedom, if other pages like these were loaded.
+    """Return the sum, its error and freedom, if other pages like these were loaded.
 
     What the pages of a sample differ by is both: what pages have to themselves, and the noise of
     their loads. So Student's t of the pages' own numbers has both variances (Searle, Casella and

@@ -7,13 +7,13 @@ from dragstrip.results.manifest import Start
 
 
 def command(argv: Sequence[str]) -> str:
-    """The command as someone else would type it, without this machine's folders."""
+    """Return the command as someone else would type it, without this machine's folders."""
     ours = (Path(a).name if a.startswith(("/", "..", "docs/")) else a for a in argv[1:])
     return " ".join(["dragstrip", *ours])
 
 
 def commands(starts: Iterable[Start]) -> tuple[str, ...]:
-    """Commands that made it, each once."""
+    """Return commands that made it, each once."""
     return tuple(dict.fromkeys(command(start.command) for start in starts))
 
 

@@ -14,7 +14,7 @@ Field = Callable[[str], object]
 
 
 def looks_at(predicate: AnyPredicate, field: Field) -> bool:
-    """Whether a predicate looks at a cell with these fields, whatever its stacks."""
+    """Return whether a predicate looks at a cell with these fields, whatever its stacks."""
     if parts := getattr(predicate, "parts", None):
         return any(looks_at(part, field) for part in parts)
     if isinstance(predicate, AuditCount):

@@ -155,19 +155,19 @@ class Magnitude(Struct, frozen=True):
 
 
 def corrected(cell: Cell, a: str, ref: str) -> Mean:
-    """The lead that is left, in round trips: that of the means (`stats.one_rtt`)."""
+    """Return the lead that is left, in round trips: that of the means (`stats.one_rtt`)."""
     return summed([Sample(_leads(cell, a, ref), 1.0)], "page")
 
 
 def _leads(cell: Cell, a: str, ref: str) -> Values:
-    """The lead that is left in each round, in round trips."""
+    """Return the lead that is left in each round, in round trips."""
     rtt_ms = cell.factors["rtt_ms"]
     return (cell.times[a] - cell.times[ref] + rtt_ms) / rtt_ms
 
 
 def _tally(hits: Sequence[bool], chances: Sequence[float], groups: Sequence[str]) -> Mean:
-    """Number of rows, with the error of those that could fall the other way. `chances` are those of
-    a hit if the loads were made again. Rows of a group are taken to err together."""
+    """Return number of rows, with the error of those that could fall the other way. `chances` are
+    those of a hit if the loads were made again. Rows of a group are taken to err together."""
     spread: dict[str, float] = {}
     for p, group in zip(chances, groups, strict=True):
         spread[group] = spread.get(group, 0.0) + sqrt(ALONE * doubt(min(max(p, 0.0), 1.0)))

@@ -47,7 +47,7 @@ class Scenarios(Predicate, kw_only=True, frozen=True):
     names: dict[str, str]
 
     def labels(self, evidence: Evidence) -> list[tuple[Cell, Winners]]:
-        """Each scenario with its winner, and the winners of its resamples."""
+        """Return each scenario with its winner, and the winners of its resamples."""
         return [
             (cell, resampled_winners(cell, self.names, i))
             for i, cell in enumerate(self.found(evidence, *self.names))
@@ -132,14 +132,14 @@ class Tree(Scenarios, kw_only=True, frozen=True):
 
 
 def resampled_winners(cell: Cell, names: Mapping[str, str], seed: int) -> Winners:
-    """The winner of the cell's loads, then of `RESAMPLES` resamples of its blocks."""
+    """Return the winner of the cell's loads, then of `RESAMPLES` resamples of its blocks."""
     times = {name: cell.times[stack] for stack, name in names.items()}
     return _winners(times, _drawn(seed, cell.blocks))
 
 
 @lru_cache(maxsize=256)
 def _drawn(seed: int, blocks: int) -> NDArray[np.int32]:
-    """How often each block is in a sample (a column each): the first has every one once."""
+    """Return how often each block is in a sample (a column each): the first has every one once."""
     draw = np.random.default_rng([seed, blocks])
     rows = draw.integers(blocks, size=(RESAMPLES, blocks))
     counts = [np.bincount(row, minlength=blocks) for row in rows]
@@ -147,8 +147,8 @@ def _drawn(seed: int, blocks: int) -> NDArray[np.int32]:
 
 
 def _winners(times: Mapping[str, NDArray[np.float64]], drawn: NDArray[np.int32]) -> Winners:
-    """Winners of many samples at once, as `dragstrip_papers.stats.rule7010.winners` finds those of
-    one."""
+    """Return winners of many samples at once, as `dragstrip_papers.stats.rule7010.winners` finds
+    those of one."""
     blocks, samples = drawn.shape
     bars = {name: (1 - FASTER) * (t @ drawn) / blocks for name, t in times.items()}
     below = {name: _below(t, drawn) for name, t in times.items()}
@@ -170,7 +170,7 @@ def _winners(times: Mapping[str, NDArray[np.float64]], drawn: NDArray[np.int32])
 def _below(
     times: NDArray[np.float64], drawn: NDArray[np.int32]
 ) -> Callable[[NDArray[np.float64]], NDArray[np.int32]]:
-    """Number of loads of each sample that take at most this long."""
+    """Return number of loads of each sample that take at most this long."""
     order = np.argsort(times)
     rising = times[order]
     counts = np.zeros((len(times) + 1, drawn.shape[1]), dtype=np.int32)
@@ -180,8 +180,8 @@ def _below(
 
 
 def _sureness(share: float, loads: int) -> float:
-    """The p of a share of resamples. A few loads are resampled into too narrow a spread, so p is
-    raised."""
+    """Return the p of a share of resamples. A few loads are resampled into too narrow a spread, so
+    p is raised."""
     return min(1.0, share * sqrt(loads / (loads - 2)) + ALPHA / loads)
 
 

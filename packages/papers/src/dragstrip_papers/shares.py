@@ -125,7 +125,7 @@ class Extreme(Predicate, kw_only=True, frozen=True):
 def _wins(
     found: Sequence[Cell], a: str, than: Sequence[str], rule: "FasterShare | ShareOrder"
 ) -> tuple[float, float]:
-    """Share of cells in which `a` is below all others, and its standard error."""
+    """Return share of cells in which `a` is below all others, and its standard error."""
     won: list[float] = []
     noise: list[float] = []
     for group in _as_long(found):
@@ -140,20 +140,20 @@ def _wins(
 def _decided(
     times: Mapping[str, Values], a: str, than: Sequence[str], rule: "FasterShare | ShareOrder"
 ) -> tuple[Values, Values]:
-    """Whether `a` is below all others, and the variance of that; a row of `times` a cell."""
+    """Return whether `a` is below all others, and the variance of that; a row of `times` a cell."""
     centre = {s: _centres(rows, rule.statistic) for s, rows in times.items()}
     sure = np.min([_chances(times[s], times[a], rule.statistic) for s in than], axis=0)
     return np.all([centre[a] < centre[s] for s in than], axis=0), doubt(sure)
 
 
 def _sets(blocks: int, take: int | None) -> list[slice]:
-    """The sets of loads that each decide a cell; loads that fill no set are left out."""
+    """Return the sets of loads that each decide a cell; loads that fill no set are left out."""
     size = min(take or blocks, blocks)
     return [slice(i * size, (i + 1) * size) for i in range(blocks // size)]
 
 
 def _as_long(found: Sequence[Cell]) -> list[list[Cell]]:
-    """Cells by their number of blocks."""
+    """Return cells by their number of blocks."""
     groups: dict[int, list[Cell]] = {}
     for cell in found:
         groups.setdefault(cell.blocks, []).append(cell)
@@ -182,7 +182,7 @@ def _chances(slow: Values, fast: Values, statistic: Statistic) -> Values:
 
 
 def doubt(chance: Chance) -> Chance:
-    """Variance of an outcome that has about this chance.
+    """Return variance of an outcome that has about this chance.
 
     With an estimated chance p, p (1 - p) is too small by a third if the true chance is one half,
     and too large otherwise.

@@ -21,7 +21,7 @@ class Source(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     note: str = ""
 
     def words(self) -> str:
-        """The whole reference in one sentence, with how it was read."""
+        """Return the whole reference in one sentence, with how it was read."""
         read = self.read if self.read == "second-hand" else f"read {self.read}"
         if self.read == "abstract":
             read = "only its abstract was read"

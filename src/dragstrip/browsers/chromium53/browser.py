@@ -82,19 +82,19 @@ class Chromium53:
         return session_cpu_s(self._session)
 
     def proxies(self) -> tuple[str, ...]:
-        """Environment variables of the browser's processes that name a proxy."""
+        """Return environment variables of the browser's processes that name a proxy."""
         return session_proxies(self._session)
 
     @contextlib.contextmanager
     def fresh_tab(self, client: Client, page: Page | None = None) -> Iterator["Chromium53Tab"]:
-        """A tab in its own browser. Raises `TestbedError` and `BrowserError`."""
+        """Yield a tab in its own browser. Raises `TestbedError` and `BrowserError`."""
         with self._fresh() as cdp:
             load53.make_ready(cdp, client, page.recorded_ms if page else None)
             yield Chromium53Tab(cdp, client)
 
     @contextlib.contextmanager
     def _fresh(self) -> Iterator[Cdp]:
-        """A fresh browser with one tab, at about:blank."""
+        """Yield a fresh browser with one tab, at about:blank."""
         port = next(self._ports)
         home = self._home()
         carry = (sys.executable, "-I", devtools_pipe.__file__, str(port))
@@ -193,6 +193,6 @@ def chromium53(bed: Testbed, client: Client, hosts: Sequence[str]) -> Iterator[C
 def host_lines(
     stack: Stack, addresses: Mapping[str, str], spoken: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[str, ...]:
-    """Lines of a hosts file that map the testbed's hosts to the stack's server."""
+    """Return lines of a hosts file that map the testbed's hosts to the stack's server."""
     found = addresses_of(stack.serving, addresses)
     return tuple(f"{ip} {host}" for host, ip in found.items())

@@ -52,7 +52,7 @@ def make_ready(cdp: Cdp, client: Client, recorded_ms: float | None) -> None:
 
 
 def agent(cdp: Cdp) -> str:
-    """The browser's product and version, such as ``Chrome/53.0.2785.148``. Raises
+    """Return the browser's product and version, such as ``Chrome/53.0.2785.148``. Raises
     `BrowserError`."""
     found = cdp.call("Runtime.evaluate", expression="navigator.userAgent", returnByValue=True)
     words = str(found["result"]["value"]).split()
@@ -89,7 +89,7 @@ def load(cdp: Cdp, url: str, client: Client) -> Load:
 def _navigation(
     documents: Sequence[str], seen: Sequence[Exchange], timings: _Timings
 ) -> Navigation:
-    """The navigation that brought the last document."""
+    """Return the navigation that brought the last document."""
     moved = len(documents) > 1
     document = document_of(e for e in seen if not moved or e.request.url == documents[-1])
     return Navigation(
@@ -154,7 +154,7 @@ class _Watch(DevToolsWatch):
 
 
 def _timings(cdp: Cdp, watch: _Watch) -> _Timings | None:
-    """The page's timings; None without a document."""
+    """Return the page's timings; None without a document."""
     if not watch.loaded and (watch.error or not watch.committed):
         return None
     answer = cdp.call("Runtime.evaluate", expression=_READ_TIMINGS, returnByValue=True)

@@ -108,7 +108,8 @@ def load(cdp: Cdp, tab: str, url: str, client: Client, done: Done = LOADED) -> L
 
 
 def _navigation(seen: Iterable[Exchange], told: Navigation | None) -> Navigation:
-    """The page's own timings. The first byte is left out if the document's request has none."""
+    """Return the page's own timings. The first byte is left out if the document's request has
+    none."""
     document = document_of(seen)
     if document and document.response_start_ms is None:
         return structs.replace(told or Navigation(), responseStart=None)
@@ -116,8 +117,8 @@ def _navigation(seen: Iterable[Exchange], told: Navigation | None) -> Navigation
 
 
 def _timings(cdp: Cdp, watch: "_Watch", tab: str) -> NavigationTimings | None:
-    """The page's timings. None without a document, or if the page did not load and is too busy to
-    answer."""
+    """Return the page's timings. None without a document, or if the page did not load and is too
+    busy to answer."""
     if not watch.loaded and (watch.error or not watch.committed):
         return None
     asked = _evaluate(cdp, tab, READ_TIMINGS)
@@ -227,16 +228,15 @@ class _Watch(TabWatch):
 
 
 def _is_events(params: dict[str, Any]) -> bool:
-    """Whether an EventSource made the request. Firefox reports no such type, but only EventSource
-    accepts text/event-stream alone."""
+    """Return whether an EventSource made the request. Firefox reports no such type, but only
+    EventSource accepts text/event-stream alone."""
     headers = {h["name"].lower(): h["value"]["value"] for h in params["request"]["headers"]}
     return headers.get("accept") == "text/event-stream"
 
 
 def with_digests(cdp: Cdp, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:
-    """The exchanges; those in a sample also get size and digest of the body. A body with a content
-    encoding has a size only if it was read and is not text.
-    """
+    """Return the exchanges; those in a sample also get size and digest of the body. A body with a
+    content encoding has a size only if it was read and is not text."""
     every = tuple(exchanges)
     bodies = {e.id: body for e in sample(every, seed, _size) if (body := _body(cdp, e)) is not None}
     return tuple(_with_digest(e, bodies.get(e.id)) for e in every)
@@ -247,8 +247,8 @@ def _size(request: Request) -> int:
 
 
 def _body(cdp: Cdp, exchange: Exchange) -> bytes | None:
-    """The body that the browser received. None if the browser did not keep it, or if it changed it
-    by decoding another charset or dropping a byte order mark."""
+    """Return the body that the browser received. None if the browser did not keep it, or if it
+    changed it by decoding another charset or dropping a byte order mark."""
     try:
         answer = cdp.call("network.getData", dataType="response", request=exchange.id)
     except BrowserError:

@@ -98,8 +98,8 @@ _PROTOCOL: Mapping[str, Mapping[str, Preference]] = {
 def told(
     stack: Stack, addresses: Mapping[str, str], spoken: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[str, ...]:
-    """Lines of a hosts file for the stack's server, and lines with the preferences that the stack
-    needs."""
+    """Return lines of a hosts file for the stack's server, and lines with the preferences that the
+    stack needs."""
     found = addresses_of(stack.serving, addresses)
     port = port_of(stack.serving)
     wanted: dict[str, Preference] = {}
@@ -146,7 +146,7 @@ class Firefox:
         return session_cpu_s(self.session)
 
     def proxies(self) -> tuple[str, ...]:
-        """Environment variables of the browser's processes that name a proxy."""
+        """Return environment variables of the browser's processes that name a proxy."""
         return session_proxies(self.session)
 
     @contextlib.contextmanager
@@ -188,7 +188,7 @@ class FirefoxTab:
 
 
 def find_firefox() -> Path:
-    """Path of the Firefox program. Raises `TestbedError`, which says how to install it."""
+    """Return path of the Firefox program. Raises `TestbedError`, which says how to install it."""
     for program in _PROGRAMS:
         if program.is_file():
             return program
@@ -243,7 +243,7 @@ def firefox(
 
 
 def _port(browser: "subprocess.Popen[bytes]", home: Path) -> int:
-    """The port on which the browser listens. Raises `TestbedError` if it never does."""
+    """Return the port on which the browser listens. Raises `TestbedError` if it never does."""
     deadline = time.monotonic() + _START_S
     while browser.poll() is None and time.monotonic() < deadline:
         with contextlib.suppress(OSError, ValueError, KeyError):

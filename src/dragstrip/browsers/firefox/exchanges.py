@@ -44,7 +44,7 @@ _IDENTITY = ("", "identity")
 
 
 def exchanges(events: Iterable[Event], time_origin_ms: float) -> tuple[Exchange, ...]:
-    """All http(s) requests in the order the browser made them.
+    """Return all http(s) requests in the order the browser made them.
 
     `time_origin_ms` is the document's timeOrigin, ms of the Unix epoch.
     """
@@ -153,7 +153,7 @@ _HANDLERS = {
 
 
 def _phases(timings: dict[str, float], origin_ms: float) -> dict[str, float | None]:
-    """The times of a request's phases. A request on an open connection has no handshake."""
+    """Return the times of a request's phases. A request on an open connection has no handshake."""
     opened = timings["connectEnd"] > timings["connectStart"]
     return {
         "dns_start_ms": _at(timings, "dnsStart", origin_ms) if opened else None,

@@ -20,12 +20,12 @@ _OPENED = (SWITCHED, 200)
 
 
 def is_socket(params: dict[str, Any]) -> bool:
-    """Whether the event belongs to a WebSocket, by its request's headers."""
+    """Return whether the event belongs to a WebSocket, by its request's headers."""
     return any(h["name"].lower() == _KEY for h in params["request"]["headers"])
 
 
 def sockets(events: Iterable[Event], time_origin_ms: float) -> tuple[SeenSocket, ...]:
-    """All WebSockets in the order in which the page opened them."""
+    """Return all WebSockets in the order in which the page opened them."""
     found: dict[str, Socket] = {}
     for event in events:
         params = event.params

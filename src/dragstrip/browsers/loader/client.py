@@ -41,7 +41,7 @@ _GRACE_S = 10.0
 def told(
     stack: Stack, addresses: Mapping[str, str], spoken: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[str, ...]:
-    """A stack's settings, as JSON that is sent with each load."""
+    """Return a stack's settings, as JSON that is sent with each load."""
     places = places_of(stack.serving, addresses)
     by_host = {host: _one(stack.protocols(host, spoken)) for host in places}
     fields = {

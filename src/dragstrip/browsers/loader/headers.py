@@ -43,8 +43,8 @@ def headers(graph: Graph, index: int) -> list[Header]:
 
 
 def _caller(graph: Graph, node: Node) -> Node | None:
-    """The node whose URL is the Referer: the initiator if it is a document or a style sheet; for a
-    script, the document that runs it."""
+    """Return the node whose URL is the Referer: the initiator if it is a document or a style sheet;
+    for a script, the document that runs it."""
     at = node.initiator
     while at is not None and graph.nodes[at].kind not in ("Document", "Stylesheet"):
         at = graph.nodes[at].initiator
@@ -84,7 +84,7 @@ def _destination(node: Node, caller: Node | None) -> str:
 
 
 def _referer(url: str, caller: str) -> str:
-    """The Referer under strict-origin-when-cross-origin, the default of Referrer Policy."""
+    """Return the Referer under strict-origin-when-cross-origin, the default of Referrer Policy."""
     return caller if _origin(url) == _origin(caller) else f"{_origin(caller)}/"
 
 
@@ -94,8 +94,8 @@ def _origin(url: str) -> str:
 
 
 def _site(url: str, other: str) -> str:
-    """The value of sec-fetch-site, by the last two labels of the host. A few hosts would need a
-    public suffix list."""
+    """Return the value of sec-fetch-site, by the last two labels of the host. A few hosts would
+    need a public suffix list."""
     if _origin(url) == _origin(other):
         return "same-origin"
     hosts = [(urlsplit(u).hostname or "").split(".")[-2:] for u in (url, other)]

@@ -94,7 +94,7 @@ class LoaderAnswer(Struct, frozen=True, kw_only=True):
 
 
 def page_of(graph: Graph) -> dict[str, Any]:
-    """The graph in the load generator's format; its resources are the graph's nodes."""
+    """Return the graph in the load generator's format; its resources are the graph's nodes."""
     body = [w.node for w in graph.body if w.bytes is None and w.node]
     return {
         "resources": [_told(graph, index) for index in range(len(graph.nodes))],
@@ -130,15 +130,15 @@ def _after(wait: Wait) -> dict[str, Any]:
 
 
 def _first(waits: tuple[Wait, ...]) -> tuple[Wait, list[Wait]]:
-    """The wait to name first, and the others. First comes a wait for the load event or for a part
-    of a body, else the last one."""
+    """Return the wait to name first, and the others. First comes a wait for the load event or for a
+    part of a body, else the last one."""
     special = (w for w in waits if w.node == LOAD or w.bytes is not None)
     first = min(special, key=lambda w: w.node, default=waits[-1] if waits else Wait(0))
     return first, [w for w in waits if w is not first]
 
 
 def read(answer: LoaderAnswer, graph: Graph, sent_s: float, said: str) -> Load:
-    """The answer as a `Load`; `said` names the graph and its source."""
+    """Return the answer as a `Load`; `said` names the graph and its source."""
     made = {a.resource: a for a in answer.requests}
     outcome, error = _outcome(answer, made.get(0))
     opened = {c.id: c for c in answer.connections}
@@ -175,7 +175,7 @@ def _outcome(answer: LoaderAnswer, document: LoaderRequest | None) -> tuple[Outc
 
 
 def _first_on(answer: LoaderAnswer) -> set[int]:
-    """The resources that were the first on their connections."""
+    """Return the resources that were the first on their connections."""
     first: dict[int, LoaderRequest] = {}
     for asked in answer.requests:
         if asked.connection is None or asked.sent_us is None:

@@ -22,7 +22,7 @@ def measure(networks: Sequence[Network], effort: Effort, console: Console) -> Ca
 
 
 def full(networks: Sequence[Network], console: Console) -> Calibration:
-    """The calibration of `dragstrip doctor --calibrate`."""
+    """Return the calibration of `dragstrip doctor --calibrate`."""
     calibration = measure(networks, THOROUGH, console)
     console.print(table(calibration))
     word = "[green]yes[/green]" if calibration.good else "[red]no[/red]"

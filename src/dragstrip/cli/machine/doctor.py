@@ -123,7 +123,7 @@ def _examine() -> Iterator[CheckResult]:
 
 
 def _where() -> Iterator[CheckResult]:
-    """What kind of Linux this is, if that matters."""
+    """Yield what kind of Linux this is, if that matters."""
     if kind := container():
         yield CheckResult(what="container", good=True, found=kind)
     if kind := wsl():

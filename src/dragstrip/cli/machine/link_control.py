@@ -34,7 +34,7 @@ class Steering:
         self.changes = 0
 
     def answer(self, line: bytes) -> bytes:
-        """The answer to a line: the link as it now is, or one error."""
+        """Return the answer to a line: the link as it now is, or one error."""
         try:
             self._apply(_object(line))
         except DragstripError as error:

@@ -23,12 +23,12 @@ _NONE: Sides = MappingProxyType({})
 
 
 def both(value: str | None) -> Sides:
-    """The value for both directions; none if it is None."""
+    """Return the value for both directions; none if it is None."""
     return each(value, value)
 
 
 def each(down: str | None, up: str | None) -> Sides:
-    """A value for each direction; None is left out."""
+    """Return a value for each direction; None is left out."""
     given: dict[Side, str | None] = {"down": down, "up": up}
     return {side: text for side, text in given.items() if text is not None}
 
@@ -41,7 +41,7 @@ def changed(
     loss: Sides = _NONE,
     queue: Sides = _NONE,
 ) -> Network:
-    """The network with the given values. A rate replaces a trace. Raises `InputError`."""
+    """Return the network with the given values. A rate replaces a trace. Raises `InputError`."""
     sides: dict[Side, dict[str, Any]] = {"down": {}, "up": {}}
     for side, text in rate.items():
         sides[side] |= {"rate_mbps": parse_rate_mbps(text), "trace": None}
@@ -68,12 +68,12 @@ def changed(
 
 
 def profiles() -> list[Network]:
-    """The networks of other tools."""
+    """Return the networks of other tools."""
     return [n for n in networks().values() if n.name.startswith(_TOOLS)]
 
 
 def find_profile(text: str) -> Network:
-    """A network of another tool, by its name here or by the tool's own, such as ``Slow 3G``.
+    """Return a network of another tool, by its name here or by the tool's own, such as ``Slow 3G``.
 
     Raises `InputError` if there is none, or if tools disagree on it.
     """

@@ -87,7 +87,7 @@ class LinkSummary(Struct, frozen=True, kw_only=True):
 
 
 def summary(report: LinkReport) -> str:
-    """A line per direction."""
+    """Return a line per direction."""
     return "".join(
         f"dragstrip: {side:4} {_facts(direction)}\n"
         for side, direction in (("down", report.down), ("up", report.up))

@@ -280,7 +280,7 @@ def graph(
 
 
 def _target(out: Path | None, name: str) -> Path:
-    """The file to write. Raises `InputError` for a name that could not be read back."""
+    """Return the file to write. Raises `InputError` for a name that could not be read back."""
     if out and not out.name.lower().endswith(_READABLE):
         raise InputError(
             f"--out {out}: pages are .har.zip files, and a file of this name could not be read "
@@ -347,7 +347,7 @@ def _grow(tree: Tree, node: TreeResource) -> None:
 
 
 def _browser(name: str) -> str:
-    """A browser that can replay a page. Raises `InputError`."""
+    """Return a browser that can replay a page. Raises `InputError`."""
     name = str(Path(name).resolve()) if is_path(name) else name
     try:
         browser = find_browser(name)
@@ -386,7 +386,7 @@ def _print_check(checked: "Check") -> None:
 def _table(
     title: str, shares: tuple[PageShare, ...], addresses: Mapping[str, str] = MappingProxyType({})
 ) -> Table:
-    """A table of shares, with recorded addresses if there are any."""
+    """Return a table of shares, with recorded addresses if there are any."""
     table = Table(title, "objects", "bytes", box=None, pad_edge=False)
     for column in table.columns[1:]:
         column.justify = "right"

@@ -96,7 +96,7 @@ def audit(
 def _claims(
     pattern: str | None, down: str | None, rtt: str | None, protocol: str | None
 ) -> Callable[[str], Claims]:
-    """A function from a capture's name to its claims."""
+    """Return a function from a capture's name to its claims."""
     given = down or rtt or protocol
     if pattern and given:
         raise InputError(

@@ -125,8 +125,8 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _told(row: "Compared", asked: Collection[tuple[str, str]]) -> bool:
-    """Whether to print this row: a median always, a measure of spread if there are enough loads for
-    an interval, or if a condition needs it."""
+    """Return whether to print this row: a median always, a measure of spread if there are enough
+    loads for an interval, or if a condition needs it."""
     found = row.difference
     known = found.low is not None or (found.metric, found.statistic) in asked
     return found.statistic == "median" or known

@@ -112,7 +112,7 @@ def redraw(capsule: Capsule, also: Collection[str] = ()) -> Path:
 
 
 def exit_code(study: Study, table: "pl.LazyFrame") -> int:
-    """The exit code of a finished study; `table` is its visits.parquet."""
+    """Return the exit code of a finished study; `table` is its visits.parquet."""
     from dragstrip.results.observed import ALLOWED_INVALID_BLOCKS, observed
 
     blocks = [(cell.begun, cell.counted) for cell in observed(study, table)]

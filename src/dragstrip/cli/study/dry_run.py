@@ -55,7 +55,7 @@ def dry_run(study: Study, options: RunOptions) -> int:
 
 
 def span(seconds: float) -> str:
-    """A duration in words, such as ``40 s``, ``12 min``, ``3 h 20 min``."""
+    """Return a duration in words, such as ``40 s``, ``12 min``, ``3 h 20 min``."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     hours, minutes = divmod(round(seconds / 60), 60)

@@ -149,7 +149,7 @@ def league(
 def _only(
     every: tuple[list[Entry], list[Absent]], names: Sequence[str]
 ) -> tuple[list[Entry], list[Absent]]:
-    """The entries of these servers or stacks; all without a name. Raises `InputError`."""
+    """Return the entries of these servers or stacks; all without a name. Raises `InputError`."""
     there, absent = every
     if not names:
         return every

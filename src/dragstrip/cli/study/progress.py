@@ -93,6 +93,6 @@ class _Lines:
 
 
 def _standing(schedule: Schedule, estimate: TimeEstimate) -> tuple[int, int, str]:
-    """Visits made, visits in all, and the time left in words."""
+    """Return visits made, visits in all, and the time left in words."""
     made = schedule.visits_made()
     return made, made + schedule.visits_left(), span(estimate(schedule.left))

@@ -132,7 +132,7 @@ def race(
 
 
 def _stacks(names: list[str], servers: list[str], browser: str | None) -> list[Stack]:
-    """The stacks by name, each with every given server and this browser."""
+    """Return the stacks by name, each with every given server and this browser."""
     asked = [find_stack(name) for name in names]
     if browser:
         asked = [in_browser(s, browser) for s in asked]

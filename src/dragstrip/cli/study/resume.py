@@ -13,7 +13,7 @@ def into(out: Path) -> None:
 
 
 def told() -> str:
-    """The message of an interrupted command, which says how to resume it."""
+    """Return the message of an interrupted command, which says how to resume it."""
     if not _capsule:
         return "interrupted"
     words = sys.argv[1:]

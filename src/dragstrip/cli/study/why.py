@@ -167,7 +167,7 @@ def _pages(
 def _asked(
     target: Sequence[str], networks: Sequence[str], names: Sequence[str], most: int, metric: str
 ) -> Iterator[_Asked]:
-    """The studies that a study file or a result folder asks for."""
+    """Yield the studies that a study file or a result folder asks for."""
     if len(target) > 1 or networks:
         raise InputError(f"{target[0]} has its own pages and networks: give no others")
     if target[0].endswith(".toml"):

@@ -52,7 +52,7 @@ def aa_control(
 
 
 def _of(study: Study, seed: int, cache: Path) -> Study:
-    """A study whose visits make one round."""
+    """Return a study whose visits make one round."""
     first = study.stacks[0]
     same, *_ = controls_of([first])
     aa_study = StudySpec(
@@ -69,7 +69,8 @@ def _of(study: Study, seed: int, cache: Path) -> Study:
 
 
 def round_of(study: Study, visits: Sequence[Visit], took_s: float) -> Round:
-    """The result of a round's visits. A block counts if both visits of its last attempt do."""
+    """Return the result of a round's visits. A block counts if both visits of its last attempt
+    do."""
     last: dict[str, dict[str, Visit]] = {}
     for visit in sorted(visits, key=lambda v: v.attempt):
         block = last.setdefault(visit.block, {})

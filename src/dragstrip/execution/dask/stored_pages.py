@@ -46,5 +46,5 @@ def _kept(digest: str) -> Path:
 
 
 def _digest(data: bytes) -> str:
-    """The digest of a page file, as in `dragstrip.model.page.Page.digest`."""
+    """Return the digest of a page file, as in `dragstrip.model.page.Page.digest`."""
     return hashlib.sha256(data).hexdigest()[:12]

@@ -64,13 +64,13 @@ def _make(root: Path, name: str, path: str) -> None:
 
 
 def _below(prefix: Path) -> Path:
-    """The folder below `prefix` in which Python keeps this package's compiled code."""
+    """Return the folder below `prefix` in which Python keeps this package's compiled code."""
     return prefix / str(_PACKAGE).lstrip("/")
 
 
 @cache  # each guest of a run needs the digest
 def _digest(path: str) -> str:
-    """A digest of everything that changes compiled code: 16 hexadecimal digits."""
+    """Return a digest of everything that changes compiled code: 16 hexadecimal digits."""
     seen = hashlib.sha256(f"{sys.version}|{sys.executable}|{SEEN_AT}|{path}".encode())
     for file in (*sorted(_PACKAGE.rglob("*.py")), *map(Path, site.getsitepackages())):
         with contextlib.suppress(OSError):

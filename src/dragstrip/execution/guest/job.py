@@ -79,6 +79,6 @@ def write(folder: Path, name: str, value: Any) -> None:
 
 
 def read(folder: Path, name: str) -> Any:
-    """The value that `write` wrote. Raises `FileNotFoundError`."""
+    """Return the value that `write` wrote. Raises `FileNotFoundError`."""
     with (folder / name).open("rb") as file:
         return pickle.load(file)

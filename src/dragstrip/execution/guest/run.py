@@ -61,7 +61,7 @@ class GuestRun:
         return read(self._folder, result_file(number))
 
     def results(self) -> Iterator[Any]:
-        """All results, as they are made."""
+        """Yield all results, as they are made."""
         number = 0
         while self._await(result_file(number)):
             yield read(self._folder, result_file(number))

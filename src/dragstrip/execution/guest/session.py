@@ -107,7 +107,7 @@ class _Guest:
         self._given: set[int] = set()
 
     def makes(self, order: VisitOrder) -> bool:
-        """Whether the guest will still make this visit.
+        """Return whether the guest will still make this visit.
 
         A guest that made the visit before will not: a second order means that the visit is to be
         repeated.
@@ -116,7 +116,7 @@ class _Guest:
         return order.attempt == self._attempt and number is not None and number not in self._given
 
     def over(self, order: VisitOrder) -> bool:
-        """Whether this visit is the guest's last."""
+        """Return whether this visit is the guest's last."""
         return self._number[order.block.id, order.stack] == len(self._number) - 1
 
     def made(self, order: VisitOrder) -> MadeVisit:

@@ -47,7 +47,7 @@ class Discipline(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 def known() -> Iterator[Discipline]:
-    """Every discipline, in `ORDER`."""
+    """Yield every discipline, in `ORDER`."""
     folder = resources.files(__package__)
     for name in ORDER:
         table = msgspec.toml.decode(folder.joinpath(f"{name}.toml").read_bytes())

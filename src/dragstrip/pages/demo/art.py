@@ -29,7 +29,7 @@ _GRAIN = 7
 
 
 def paint(scene: str, palette: str, seed: int, width: int, height: int) -> Image.Image:
-    """One picture; `scene` is a key of `SCENES`, `palette` one of `PALETTES`."""
+    """Return one picture; `scene` is a key of `SCENES`, `palette` one of `PALETTES`."""
     draw = random.Random(f"{scene}:{seed}")
     colours = PALETTES[palette]
     # Painted at twice the size and shrunk, so that edges are smooth.
@@ -56,7 +56,8 @@ def portrait(palette: str, seed: int, size: int) -> Image.Image:
 
 
 def encode(image: Image.Image, kind: str, quality: int) -> bytes:
-    """The picture in the format `kind`: ``JPEG``, ``PNG`` or ``WEBP``. PNG ignores `quality`."""
+    """Return the picture in the format `kind`: ``JPEG``, ``PNG`` or ``WEBP``. PNG ignores
+    `quality`."""
     file = io.BytesIO()
     options = {} if kind == "PNG" else {"quality": quality}
     image.save(file, kind, **options)
@@ -86,7 +87,7 @@ def _image(pixels: Plane) -> Image.Image:
 
 
 def _grain(image: Image.Image, draw: random.Random) -> Image.Image:
-    """The picture with film grain. Without grain it would compress unlike any photograph."""
+    """Return the picture with film grain. Without grain it would compress unlike any photograph."""
     pixels = np.asarray(image, dtype=np.int16)
     count = image.width * image.height
     grain = np.frombuffer(draw.randbytes(count), dtype=np.uint8).reshape(pixels.shape[:2])
@@ -95,7 +96,7 @@ def _grain(image: Image.Image, draw: random.Random) -> Image.Image:
 
 
 def _sky(colours: Palette, draw: random.Random, width: int, height: int) -> Image.Image:
-    """A sky with a gradient, clouds and a glowing sun or moon."""
+    """Return a sky with a gradient, clouds and a glowing sun or moon."""
     top, horizon, sun = (np.array(c, dtype=np.float32) for c in colours[:3])
     columns, rows = width // 8, height // 8
     y = np.linspace(0, 1, rows, dtype=np.float32)[:, None, None]
@@ -220,7 +221,7 @@ def _forest(image: Image.Image, colours: Palette, draw: random.Random) -> Image.
 
 
 def _tiles(image: Image.Image, colours: Palette, draw: random.Random) -> Image.Image:
-    """An abstract picture: quarter circles in a grid."""
+    """Return an abstract picture: quarter circles in a grid."""
     width, height = image.size
     side = height // 4
     pen = ImageDraw.Draw(image)
@@ -248,7 +249,7 @@ SCENES: dict[str, Callable[[Image.Image, Palette, random.Random], Image.Image]] 
 
 
 def contours(seed: int, width: int, height: int, levels: int) -> npt.NDArray[np.uint8]:
-    """A contour map: the index, below `levels`, of each pixel's height, with a line where it
+    """Return a contour map: the index, below `levels`, of each pixel's height, with a line where it
     changes."""
     relief = _noise(random.Random(f"map:{seed}"), width, height, 3)
     fine = np.floor(relief * (levels * 4 - 1)).astype(np.uint8)

@@ -27,8 +27,8 @@ def document(
     writers: Iterable[tuple[str, str]],
     gallery: Iterable[str],
 ) -> str:
-    """The HTML of the page. The first story is the lead story; `most_read` and `writers` come with
-    the URLs of pictures."""
+    """Return the HTML of the page. The first story is the lead story; `most_read` and `writers`
+    come with the URLs of pictures."""
     return Template(template).substitute(
         hero=_hero(stories[0]),
         cards="\n".join(_card(story) for story in stories[1:]),

@@ -51,7 +51,7 @@ _MAP_COLOURS = ("17566a", "2a6d80", "4c8c99", "8ab8b8", "f2e6c8", "dcd8a8", "b8c
 
 
 def demo() -> Recording:
-    """The demo page. The bytes are the same each time with the same versions of Pillow and
+    """Return the demo page. The bytes are the same each time with the same versions of Pillow and
     brotli."""
     stories = _stories()
     thumbs = [(stories[i], f"{IMG}/thumbs/{i:02}.webp") for i in _MOST_READ]
@@ -101,7 +101,7 @@ def _stories() -> list[Story]:
 
 
 def _answer(url: str, ending: str, body: bytes) -> Recorded:
-    """An answer with the usual headers of a file with this ending."""
+    """Return an answer with the usual headers of a file with this ending."""
     lasting = "no-cache" if ending in (".html", ".json") else "public, max-age=31536000, immutable"
     etag = hashlib.sha256(body).hexdigest()[:16]
     headers = [

@@ -4,5 +4,5 @@ from importlib.resources import files
 
 
 def font(name: str) -> bytes:
-    """A WOFF2 file of this folder, such as ``longshore-400``."""
+    """Return a WOFF2 file of this folder, such as ``longshore-400``."""
     return files(__name__).joinpath(f"{name}.woff2").read_bytes()

@@ -96,7 +96,7 @@ def load_page(path: Path) -> Page:
 
 
 def read_screenshot(page: Page) -> bytes | None:
-    """The page's recorded screenshot (PNG); None if it has none."""
+    """Return the page's recorded screenshot (PNG); None if it has none."""
     if not page.screenshot:
         return None
     with zipfile.ZipFile(page.path) as archive:
@@ -138,8 +138,8 @@ class _Flaw(ValueError):
 
 
 def _body_sizes(archive: zipfile.ZipFile) -> dict[str, int]:
-    """Length of each body member. Raises `_Flaw` unless a member's name is the SHA-256 of its
-    bytes."""
+    """Return length of each body member. Raises `_Flaw` unless a member's name is the SHA-256 of
+    its bytes."""
     names = archive.namelist()
     if not names or names[0] != HAR_MEMBER:
         raise _Flaw("it must be the first member of the archive")
@@ -201,7 +201,8 @@ def _socket(index: int, entry: har.Entry) -> PageSocket:
 
 
 def _spoken(entries: Sequence[har.Entry]) -> dict[str, Literal["h1", "h2", "h3"]]:
-    """The protocol of most of a host's https answers, by host; in a tie, the older protocol."""
+    """Return the protocol of most of a host's https answers, by host; in a tie, the older
+    protocol."""
     seen: dict[str, Counter[Literal["h1", "h2", "h3"]]] = {}
     for entry in entries:
         place = urlsplit(entry.request.url)

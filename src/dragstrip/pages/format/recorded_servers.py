@@ -14,7 +14,7 @@ Told = Sequence[tuple[str, str]]
 
 
 def normal(text: str) -> str:
-    """An IP address in its usual notation; empty if `text` is not an address."""
+    """Return an IP address in its usual notation; empty if `text` is not an address."""
     bare = text.strip()
     if bare.startswith("["):
         bare = bare[1:].partition("]")[0]
@@ -29,8 +29,8 @@ def normal(text: str) -> str:
 
 
 def settled(told: Told) -> tuple[list[str], list[str]]:
-    """The address of each answer in its usual notation, and sentences on changes. A proxy on the
-    recorder's machine answers for every host, so its address is ignored."""
+    """Return the address of each answer in its usual notation, and sentences on changes. A proxy on
+    the recorder's machine answers for every host, so its address is ignored."""
     found = [normal(text) for _, text in told]
     near = {ip for ip in found if ip and _no_server(ip)}
     found = ["" if ip in near else ip for ip in found]
@@ -52,8 +52,8 @@ def settled(told: Told) -> tuple[list[str], list[str]]:
 
 
 def addresses(told: Told) -> dict[str, str]:
-    """The address that answered most often, by host; the first one wins a tie. Hosts without an
-    address are left out."""
+    """Return the address that answered most often, by host; the first one wins a tie. Hosts without
+    an address are left out."""
     counts: dict[str, Counter[str]] = {}
     for host, ip in told:
         if ip:
@@ -62,9 +62,9 @@ def addresses(told: Told) -> dict[str, str]:
 
 
 def certificate(details: Any) -> Certificate | None:
-    """The certificate in a `Network.SecurityDetails` of the DevTools protocol. Browsers' HARs
-    contain it, too: WebPageTest's completely, Playwright's without the alternative names. None if
-    it contains no names."""
+    """Return the certificate in a `Network.SecurityDetails` of the DevTools protocol. Browsers'
+    HARs contain it, too: WebPageTest's completely, Playwright's without the alternative names. None
+    if it contains no names."""
     if not isinstance(details, dict):
         return None
     listed = details.get("sanList")
@@ -77,8 +77,8 @@ def certificate(details: Any) -> Certificate | None:
 def covered(
     shown: Iterable[tuple[str, Certificate | None]], hosts: Iterable[str]
 ) -> dict[str, tuple[str, ...]]:
-    """The members of `hosts` that a host's certificate covers, by host. If a host showed several
-    certificates, its first one counts.
+    """Return the members of `hosts` that a host's certificate covers, by host. If a host showed
+    several certificates, its first one counts.
 
     A certificate covers its names (RFC 9525) and every host that showed it.
     """

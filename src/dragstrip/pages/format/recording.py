@@ -147,22 +147,23 @@ class Recording(Struct, frozen=True, kw_only=True):
 
 
 def one_line(text: str) -> str:
-    """Text from a recording, shortened for use in a sentence."""
+    """Return text from a recording, shortened for use in a sentence."""
     return re.sub(r"[^!-~]+", " ", text)[:200]
 
 
 def header(headers: Iterable[tuple[str, str]], name: str) -> str:
-    """The first header value with this name (case does not matter), or an empty string."""
+    """Return the first header value with this name (case does not matter), or an empty string."""
     return next((v for n, v in headers if n.lower() == name), "")
 
 
 def is_connection_header(name: str) -> bool:
-    """Whether a header describes the recorded connection, so that a page file leaves it out."""
+    """Return whether a header describes the recorded connection, so that a page file leaves it
+    out."""
     return name.lower() in _CONNECTION_HEADERS or name.lower().startswith("proxy-")
 
 
 def replaying(headers: Iterable[tuple[str, str]]) -> Headers:
-    """The headers to replay: those that describe the answer and not its connection.
+    """Return the headers to replay: those that describe the answer and not its connection.
 
     Headers that HTTP/2 and HTTP/3 cannot carry (RFC 9113 section 8.2.1) are left out, too.
     """

@@ -19,7 +19,8 @@ def is_socket(entry: har.Entry) -> bool:
 
 
 def page_socket(entry: har.Entry) -> PageSocket:
-    """The WebSocket in this entry. Raises `ValueError`, which names the place in the entry."""
+    """Return the WebSocket in this entry. Raises `ValueError`, which names the place in the
+    entry."""
     url = entry.request.url
     try:
         if (normal := servable_socket(url, keep_http=True)) != url:

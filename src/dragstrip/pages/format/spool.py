@@ -21,7 +21,7 @@ class SpooledExchange(Recorded, frozen=True, kw_only=True, dict=True):
 
 
 def whole(answer: Recorded) -> Recorded:
-    """The exchange with its body in memory."""
+    """Return the exchange with its body in memory."""
     return (
         structs.replace(answer, wire=answer.load())
         if isinstance(answer, SpooledExchange)

@@ -29,12 +29,12 @@ def absolute(base: str, written: str) -> str:
 
 
 def is_local(host: str) -> bool:
-    """Whether browsers connect to their own machine for this host, without a DNS lookup."""
+    """Return whether browsers connect to their own machine for this host, without a DNS lookup."""
     return host == _LOCAL or host.endswith(f".{_LOCAL}")
 
 
 def is_ip(host: str) -> bool:
-    """Whether the host is an IP address and not a name."""
+    """Return whether the host is an IP address and not a name."""
     try:
         ip_address(host)
     except ValueError:
@@ -43,8 +43,8 @@ def is_ip(host: str) -> bool:
 
 
 def servable(url: str, *, keep_http: bool = False) -> str:
-    """The normalised `url`: host in lower case, no default port, no fragment. http becomes https
-    unless `keep_http`. Raises `Unservable`.
+    """Return the normalised `url`: host in lower case, no default port, no fragment. http becomes
+    https unless `keep_http`. Raises `Unservable`.
 
     IP addresses and localhost are not servable, because browsers look up no name for them: see
     `dragstrip.pages.importers.local_hosts`.
@@ -76,14 +76,14 @@ def servable(url: str, *, keep_http: bool = False) -> str:
 
 
 def servable_socket(url: str, *, keep_http: bool = False) -> str:
-    """The URL at which the origin serves a WebSocket, ws or wss. Raises `Unservable`."""
+    """Return the URL at which the origin serves a WebSocket, ws or wss. Raises `Unservable`."""
     if not url.lower().startswith(("ws:", "wss:")):
         raise Unservable("its scheme is not ws or wss")
     return "ws" + servable("http" + url[2:], keep_http=keep_http).removeprefix("http")
 
 
 def port_of(url: str) -> int:
-    """The port of a servable URL."""
+    """Return the port of a servable URL."""
     parts = urlsplit(url)
     scheme = parts.scheme.replace("ws", "http", 1)
     return parts.port or _DEFAULT_PORT[scheme]

@@ -46,7 +46,7 @@ at(END, () => held.close());
 
 
 def painted(boxes: Sequence[PaintedBox] = BOXES) -> Recording:
-    """The page as a recording of one document."""
+    """Return the page as a recording of one document."""
     lefts = [sum(b.width_percent for b in boxes[:i]) for i in range(len(boxes))]
     rows = [
         [b.at_ms, left, b.width_percent, b.colour] for b, left in zip(boxes, lefts, strict=True)

@@ -26,7 +26,7 @@ if (part.status === 206 && part.responseText === "{_NUMBERS[_FIRST : _LAST + 1]}
 
 
 def ranges_page(folder: Path) -> Page:
-    """The page, written into `folder`."""
+    """Return the page, written into `folder`."""
     answers = (
         _answer("/", "text/html; charset=utf-8", _DOCUMENT),
         _answer("/numbers", "text/plain", _NUMBERS),

@@ -21,7 +21,7 @@ class Sizes(Struct, frozen=True, kw_only=True):
     high: int
 
     def sizes(self, draw: random.Random) -> list[int]:
-        """One size for each object: evenly spaced on a logarithmic scale, shuffled.
+        """Return one size for each object: evenly spaced on a logarithmic scale, shuffled.
 
         So a page's weight does not depend on the seed. The papers do not give the distribution of
         sizes between their limits; this one is our choice.
@@ -32,7 +32,7 @@ class Sizes(Struct, frozen=True, kw_only=True):
         return sizes
 
     def __str__(self) -> str:
-        """The sizes in words: ``10000 bytes``, ``400 to 8000 bytes``."""
+        """Return the sizes in words: ``10000 bytes``, ``400 to 8000 bytes``."""
         return f"{self.low}" + (f" to {self.high}" if self.high > self.low else "") + " bytes"
 
 

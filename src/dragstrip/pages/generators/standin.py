@@ -25,8 +25,8 @@ _EARLY = 0.6
 
 
 def standin(name: str, *, objects: int, size: int, hosts: int, source: str) -> Structure:
-    """A structure of `objects` requests, including the document, with `size` bytes in all, on
-    `hosts` hosts.
+    """Return a structure of `objects` requests, including the document, with `size` bytes in all,
+    on `hosts` hosts.
 
     Every host serves at least one object; the document's host serves most style sheets. Scripts
     request some of the scripts, fetches and pictures, and style sheets request the fonts. The name
@@ -102,7 +102,7 @@ def _host(names: list[str], kind: ResourceKind, draw: random.Random) -> str:
 
 
 def _parent(made: list[Object], kind: ResourceKind, draw: random.Random) -> int:
-    """Index of the parent of a new object: the document, or for some kinds a script or style
+    """Return index of the parent of a new object: the document, or for some kinds a script or style
     sheet."""
     asking = "style" if kind == "font" else "script"
     able = [i for i, o in enumerate(made) if o.kind == asking]

@@ -58,7 +58,7 @@ class Spec(Sizes, frozen=True, kw_only=True):
 
 
 def synth(spec: str, *, hosts: int | None = None, seed: int = 0) -> Recording:
-    """A page such as ``64x10KB``, with its objects on `hosts` hosts in turn.
+    """Return a page such as ``64x10KB``, with its objects on `hosts` hosts in turn.
 
     The document comes from the first host, and uploads go there. No object may be cached, so every
     visit fetches all of them. Equal arguments give equal bytes. Raises `PageError`.
@@ -141,7 +141,7 @@ def _parse(spec: str) -> Spec:
 
 
 def noise_png(size: int, seed: str) -> bytes:
-    """A valid grey PNG of exactly `size` bytes (at least `MIN_OBJECT_BYTES`)."""
+    """Return a valid grey PNG of exactly `size` bytes (at least `MIN_OBJECT_BYTES`)."""
     draw = random.Random(seed)
     room = size - _PNG_FRAME - _ZLIB_FRAME
     room -= 5 * math.ceil(room / (_BLOCK + 5))
@@ -156,8 +156,8 @@ def noise_png(size: int, seed: str) -> bytes:
 
 
 def _shape(room: int) -> tuple[int, int]:
-    """Width and height of a picture whose rows, with one filter byte each, fill `room` bytes or
-    leave enough for a chunk."""
+    """Return width and height of a picture whose rows, with one filter byte each, fill `room` bytes
+    or leave enough for a chunk."""
     if room < 1_000:
         return room - 1, 1
     width = math.isqrt(room)
@@ -165,7 +165,7 @@ def _shape(room: int) -> tuple[int, int]:
 
 
 def _stored(data: bytes) -> bytes:
-    """A zlib stream of stored blocks, whose bytes do not depend on the installed zlib."""
+    """Return a zlib stream of stored blocks, whose bytes do not depend on the installed zlib."""
     blocks = [data[i : i + _BLOCK] for i in range(0, len(data), _BLOCK)]
     stream = b"".join(
         struct.pack("<BHH", block is blocks[-1], len(block), len(block) ^ 0xFFFF) + block

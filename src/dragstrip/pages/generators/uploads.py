@@ -32,8 +32,8 @@ def split(spec: str) -> tuple[str, Sizes]:
 
 
 def script(uploads: Sequence[tuple[str, int]], objects: int) -> str:
-    """A script for the document's head. Once `objects` objects of the markup have ended, it uploads
-    the given number of bytes to each URL."""
+    """Return a script for the document's head. Once `objects` objects of the markup have ended, it
+    uploads the given number of bytes to each URL."""
     text = files("dragstrip.pages.generators").joinpath("upload.js").read_text()
     lines = (line.strip() for line in text.splitlines())
     code = "\n".join(line for line in lines if line and not line.startswith("//"))
@@ -42,7 +42,7 @@ def script(uploads: Sequence[tuple[str, int]], objects: int) -> str:
 
 
 def answer(url: str, size: int) -> Recorded:
-    """The answer to an upload."""
+    """Return the answer to an upload."""
     return Recorded(
         url=url,
         method="POST",

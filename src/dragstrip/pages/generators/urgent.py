@@ -35,7 +35,7 @@ def split(spec: str) -> tuple[str, int]:
 
 
 def script(url: str) -> str:
-    """A script for the document's head that asks for `url` `AFTER_MS` after the document."""
+    """Return a script for the document's head that asks for `url` `AFTER_MS` after the document."""
     text = files("dragstrip.pages.generators").joinpath("urgent.js").read_text()
     lines = (line.strip() for line in text.splitlines())
     code = "\n".join(line for line in lines if line and not line.startswith("//"))

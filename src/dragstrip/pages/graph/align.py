@@ -26,8 +26,8 @@ class AlignedRequest(Struct, frozen=True):
 
 
 def align(visits: Sequence[Visit]) -> list[AlignedRequest]:
-    """Requests that more than half of the visits sent to the network, by start. Requests of two
-    visits match if they have the same method, URL and number among equal ones. The remaining
+    """Return requests that more than half of the visits sent to the network, by start. Requests of
+    two visits match if they have the same method, URL and number among equal ones. The remaining
     requests are matched by URL without the query."""
     left = [[r for r in v.requests if r.protocol and not r.from_cache] for v in visits]
     rows = _taken(left, lambda r: (r.method, r.url), len(visits))

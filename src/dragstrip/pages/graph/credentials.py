@@ -18,7 +18,7 @@ _MULTIPLEXED = ("h2", "h3")
 
 
 def by_rule(scene: Scene, asked: Sequence[PlacedRequest]) -> list[bool]:
-    """Whether each request carries credentials, as far as the page's structure shows."""
+    """Return whether each request carries credentials, as far as the page's structure shows."""
     found = owners(asked)
     return [
         _has(scene, one, None if owner is None else asked[owner])
@@ -27,9 +27,9 @@ def by_rule(scene: Scene, asked: Sequence[PlacedRequest]) -> list[bool]:
 
 
 def by_visits(rule: Sequence[bool], rows: Sequence[AlignedRequest]) -> list[bool]:
-    """Whether each request carries credentials, by `rule` and corrected by visits. All requests on
-    one connection are alike, even if `rule` differs for a few of them: scripts may choose to send
-    credentials, which no markup shows."""
+    """Return whether each request carries credentials, by `rule` and corrected by visits. All
+    requests on one connection are alike, even if `rule` differs for a few of them: scripts may
+    choose to send credentials, which no markup shows."""
     votes: list[Counter[bool]] = [Counter() for _ in rows]
     for visit in range(len(rows[0].made) if rows else 0):
         together: dict[int, list[int]] = defaultdict(list)
@@ -45,7 +45,8 @@ def by_visits(rule: Sequence[bool], rows: Sequence[AlignedRequest]) -> list[bool
 
 
 def _has(scene: Scene, one: PlacedRequest, owner: PlacedRequest | None) -> bool:
-    """Whether the request `one` carries credentials. `owner` is the document that makes it."""
+    """Return whether the request `one` carries credentials. `owner` is the document that makes
+    it."""
     if owner is None or _origin(one.url) == _origin(owner.url):
         return True
     document = scene.document(owner.url)

@@ -84,14 +84,15 @@ class Discoveries:
         )
 
     def holds_parser(self, script: int) -> bool:
-        """Whether the parser waits for this script where the markup names it."""
+        """Return whether the parser waits for this script where the markup names it."""
         by = self._asked[script].initiator
         document = None if by is None else self._document(by)
         found = document.finds(self._asked[script].url) if document else None
         return found is not None and found.way == "script"
 
     def runs(self, script: int) -> tuple[Wait, ...]:
-        """The `Wait`s that must end before a script runs. `script` is the index of its request."""
+        """Return the `Wait`s that must end before a script runs. `script` is the index of its
+        request."""
         owner = self._owner[script]
         document = None if owner is None else self._document(owner)
         found = document.finds(self._asked[script].url) if document else None
@@ -168,7 +169,7 @@ class Discoveries:
         return Discovery("style", _all((*painted, Wait(sheet))))
 
     def _here(self, urls: Iterable[str]) -> list[Wait]:
-        """The waits for these URLs. A style sheet has arrived once its imports have, too."""
+        """Return the waits for these URLs. A style sheet has arrived once its imports have, too."""
         left = [self._index[url] for url in urls if url in self._index]
         waits: list[Wait] = []
         while left:
@@ -183,7 +184,7 @@ class Discoveries:
 
 
 def owners(asked: Sequence[PlacedRequest]) -> list[int | None]:
-    """Index of the document that each request belongs to."""
+    """Return index of the document that each request belongs to."""
     owner_of: list[int | None] = []
     for index, one in enumerate(asked):
         by = one.initiator
@@ -206,7 +207,7 @@ def _owner_of(asked: Sequence[PlacedRequest], index: int) -> int | None:
 
 
 def _all(waits: Iterable[Wait]) -> tuple[Wait, ...]:
-    """The waits with each node only once, by its furthest byte."""
+    """Return the waits with each node only once, by its furthest byte."""
     most: dict[int, Wait] = {}
     for wait in waits:
         known = most.get(wait.node)

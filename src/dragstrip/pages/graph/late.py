@@ -47,8 +47,8 @@ class EventTimes:
         return [r.start_ms if r else None for r in self._rows[index].made]
 
     def of(self, wait: Wait) -> list[float | None]:
-        """The earliest time in each visit at which the wait may have been over. For a part of a
-        body that is its first byte."""
+        """Return the earliest time in each visit at which the wait may have been over. For a part
+        of a body that is its first byte."""
         if wait.node == LOAD:
             return list(self._load)
         made = self._rows[wait.node].made
@@ -57,8 +57,8 @@ class EventTimes:
         return [r.end_ms if r else None for r in made]
 
     def may_hold_load(self, index: int, *, optional: bool) -> bool:
-        """Whether the request had ended before the load event in every visit. If it is `optional`,
-        only visits in which it started before that event count."""
+        """Return whether the request had ended before the load event in every visit. If it is
+        `optional`, only visits in which it started before that event count."""
         both = zip(self._rows[index].made, self._load, strict=True)
         known = [(r.end_ms, at) for r, at in both if r and not (optional and r.start_ms > at)]
         return all(end is not None and end <= at + _EARLY_MS for end, at in known)
@@ -79,9 +79,10 @@ def held_back(
     moments: Sequence[Sequence[Wait]],
     found: RequestCause,
 ) -> RequestWaits:
-    """The waits of a request that the visits confirm, and its delay. `moments` are other events
-    that a script may wait for: DOMContentLoaded, the first layout. If the request starts before the
-    load event in no visit, it waits for that event, whose handlers make requests before it ends."""
+    """Return the waits of a request that the visits confirm, and its delay. `moments` are other
+    events that a script may wait for: DOMContentLoaded, the first layout. If the request starts
+    before the load event in no visit, it waits for that event, whose handlers make requests before
+    it ends."""
     if not index:
         return RequestWaits((), 0.0)
     candidates = [[Wait(LOAD)], *(list(m) for m in moments if all(w.node < index for w in m))]
@@ -96,8 +97,8 @@ def held_back(
 
 
 def finished_when(times: EventTimes, waits: Sequence[Wait]) -> tuple[Wait, ...]:
-    """The waits for DOMContentLoaded, according to the visits. The markup does not show all of
-    them, for example not the imports of modules."""
+    """Return the waits for DOMContentLoaded, according to the visits. The markup does not show all
+    of them, for example not the imports of modules."""
     dcl: list[float | None] = list(times.dcl)
     return _explained(times, dcl, waits, [[Wait(n)] for n in range(times.many)]).waits
 
@@ -132,8 +133,8 @@ def _best(
     candidates: Sequence[Sequence[Wait]],
     visits: int,
 ) -> tuple[list[Wait], list[float]] | None:
-    """The waits with one more, which the start follows most steadily, and the remaining lags. None
-    if no candidate fits."""
+    """Return the waits with one more, which the start follows most steadily, and the remaining
+    lags. None if no candidate fits."""
     best: tuple[list[Wait], list[float]] | None = None
     for more in candidates:
         both = [*kept, *more]
@@ -162,8 +163,8 @@ def _lags(starts: Sequence[float | None], waits: Sequence[Sequence[float | None]
 
 
 def _after_all(times: EventTimes, waits: Sequence[Wait], starts: Sequence[float | None]) -> bool:
-    """Whether the request started only after the end of each body of which it needs a part. Then it
-    waits for something else."""
+    """Return whether the request started only after the end of each body of which it needs a part.
+    Then it waits for something else."""
     whole = [times.of(Wait(w.node)) for w in waits]
     return all(lag > _SOON_MS for lag in _lags(starts, whole))
 

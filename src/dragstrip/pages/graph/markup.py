@@ -57,7 +57,7 @@ class Markup(Struct, frozen=True):
 
 
 def read_markup(body: bytes, url: str) -> Markup:
-    """The markup of the document at `url`. It terminates for any bytes."""
+    """Return the markup of the document at `url`. It terminates for any bytes."""
     reader = _Reader(body, url)
     with suppress(AssertionError):  # of the parser, which gives up at some ``<![``
         reader.feed(body.decode("latin-1"))  # so that characters are bytes
@@ -178,7 +178,7 @@ class _Reader(HTMLParser):
 
 
 def _anonymous(given: dict[str, str], *, by_default: bool = False) -> bool:
-    """Whether `crossorigin` means no credentials (HTML, section 2.5.5): any value but
+    """Return whether `crossorigin` means no credentials (HTML, section 2.5.5): any value but
     use-credentials does."""
     if "crossorigin" not in given:
         return by_default
@@ -189,7 +189,7 @@ _CANDIDATE = re.compile(r"[\s,]*([^\s,]\S*)")
 
 
 def _candidates(srcset: str) -> list[str]:
-    """The URLs in a srcset (HTML, section 4.8.4.2.1). Visits show which one is used."""
+    """Return the URLs in a srcset (HTML, section 4.8.4.2.1). Visits show which one is used."""
     found, at = [], 0
     while one := _CANDIDATE.match(srcset, at):
         url = one[1].rstrip(",")

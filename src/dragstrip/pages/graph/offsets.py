@@ -12,8 +12,8 @@ _STEP = 128
 
 
 def on_wire(wire: bytes, coding: str, offsets: Sequence[int]) -> list[int]:
-    """Bytes of `wire` that are needed to reach each offset in the decoded body, rounded up to
-    `_STEP`; all of `wire` beyond its end. An unknown coding counts as none."""
+    """Return bytes of `wire` that are needed to reach each offset in the decoded body, rounded up
+    to `_STEP`; all of `wire` beyond its end. An unknown coding counts as none."""
     decode = _decoder(coding)
     if decode is None:
         return [min(offset, len(wire)) for offset in offsets]
@@ -35,7 +35,8 @@ def on_wire(wire: bytes, coding: str, offsets: Sequence[int]) -> list[int]:
 
 
 def decoded_bytes(wire: bytes, coding: str, length: int) -> int:
-    """Number of decoded bytes that a browser can read from the first `length` bytes of `wire`."""
+    """Return number of decoded bytes that a browser can read from the first `length` bytes of
+    `wire`."""
     decode = _decoder(coding)
     if decode is None:
         return min(length, len(wire))

@@ -10,7 +10,7 @@ from dragstrip.pages.graph.scene import Scene
 
 
 def recoded(graph: Graph, before: Page, after: Page) -> Graph:
-    """The graph of the page `before`, with its byte offsets changed to the wire bytes of
+    """Return the graph of the page `before`, with its byte offsets changed to the wire bytes of
     `after`."""
     old, new = Scene(before), Scene(after)
 
@@ -33,7 +33,7 @@ def recoded(graph: Graph, before: Page, after: Page) -> Graph:
 
 
 def _moved(at: int, was: Body, now: Body) -> int | None:
-    """The corresponding byte on the wire in the new body; None for its end."""
+    """Return the corresponding byte on the wire in the new body; None for its end."""
     read = decoded_bytes(was.wire, was.coding, at)
     wire = on_wire(now.wire, now.coding, [read])[0]
     return wire if wire < len(now.wire) else None

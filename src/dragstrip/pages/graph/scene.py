@@ -36,15 +36,15 @@ class Document:
         return on_wire(self._body.wire, self._body.coding, offsets)
 
     def arrived(self, node: int, at: int) -> Wait:
-        """The wait until byte `at` of the document's text has arrived; `node` is the document's
-        node."""
+        """Return the wait until byte `at` of the document's text has arrived; `node` is the
+        document's node."""
         if at >= self.markup.length:
             return Wait(node)
         wire = self._wire[at] if at in self._wire else self.wire_bytes([at])[0]
         return Wait(node, wire if wire < len(self._body.wire) else None)
 
     def finds(self, url: str) -> Reference | None:
-        """The first reference in the markup to this URL, or else to its address (without the
+        """Return the first reference in the markup to this URL, or else to its address (without the
         query), because queries often change."""
         return self._exact.get(url) or self._near.get(address(url))
 
@@ -84,12 +84,12 @@ class Scene:
         self._sheets: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
 
     def body(self, url: str) -> Body | None:
-        """The recorded body that the origin serves: that of this URL, else that of the nearest
-        query."""
+        """Return the recorded body that the origin serves: that of this URL, else that of the
+        nearest query."""
         return self._by_url.get(url) or self._by_address.get(address(url))
 
     def document(self, url: str) -> Document | None:
-        """The document at this URL; None if none was recorded there."""
+        """Return the document at this URL; None if none was recorded there."""
         body = self.body(url)
         if not body or body.resource.mime not in HTML or not body.decoded:
             return None
@@ -99,7 +99,8 @@ class Scene:
         return found
 
     def sheet(self, url: str) -> tuple[frozenset[str], frozenset[str]]:
-        """The absolute URLs that a style sheet imports, and those of its other references."""
+        """Return the absolute URLs that a style sheet imports, and those of its other
+        references."""
         body = self.body(url)
         if not body or body.resource.mime != "text/css":
             return frozenset(), frozenset()

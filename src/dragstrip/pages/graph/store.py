@@ -17,15 +17,15 @@ from dragstrip.pages.graph.structure import from_structure
 
 
 def graph_of(page: Page) -> Graph:
-    """The learned graph in the page file; if there is none, one from the page's structure. Raises
-    `PageError` for a live page."""
+    """Return the learned graph in the page file; if there is none, one from the page's structure.
+    Raises `PageError` for a live page."""
     if page.live:
         raise PageError(f"{page.url} is live: only a recorded page has a graph")
     return learned_graph(page) or from_structure(page)
 
 
 def learned_graph(page: Page) -> Graph | None:
-    """The learned graph in the page file; None if there is none."""
+    """Return the learned graph in the page file; None if there is none."""
     return _graph(page.path, page.digest)
 
 
@@ -41,6 +41,6 @@ def with_graph(page: Page, graph: Graph, out: Path) -> Page:
 
 @functools.lru_cache(maxsize=64)
 def _graph(path: Path, digest: str) -> Graph | None:
-    """The stored graph of the page file with that digest."""
+    """Return the stored graph of the page file with that digest."""
     with zipfile.ZipFile(path) as archive:
         return har.decode(archive.read(HAR_MEMBER)).log.dragstrip.graph

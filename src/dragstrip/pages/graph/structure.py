@@ -27,8 +27,8 @@ parser have Low."""
 
 
 def from_structure(page: Page) -> Graph:
-    """The graph that follows from the recording alone. It contains every recorded request; each
-    redirect leads to its target."""
+    """Return the graph that follows from the recording alone. It contains every recorded request;
+    each redirect leads to its target."""
     scene = Scene(page)
     start = next(i for i, b in enumerate(scene.bodies) if b.resource.url == page.url)
     recorded = scene.bodies[start:]
@@ -50,8 +50,8 @@ def from_structure(page: Page) -> Graph:
 
 
 def _root(follows: dict[int, int], many: int) -> int:
-    """Index of the request at the end of the start's redirects; the start's own if it does not
-    redirect."""
+    """Return index of the request at the end of the start's redirects; the start's own if it does
+    not redirect."""
     leading = {0}
     for index in range(1, many):
         if follows.get(index) in leading:
@@ -60,7 +60,7 @@ def _root(follows: dict[int, int], many: int) -> int:
 
 
 def _redirects(recorded: Sequence[Body]) -> dict[int, int]:
-    """Index of the redirect that leads to each body, by the body's index."""
+    """Return index of the redirect that leads to each body, by the body's index."""
     places: dict[str, list[int]] = {}
     for index, body in enumerate(recorded):
         places.setdefault(body.resource.url, []).append(index)
@@ -123,8 +123,8 @@ class _Naming:
 
 
 def _initiator(index: int, body: Body, named: dict[str, int], naming: _Naming, root: int) -> int:
-    """The initiator of a request: the one recorded, else a document or style sheet that refers to
-    it, else the importer's guess, else the document."""
+    """Return the initiator of a request: the one recorded, else a document or style sheet that
+    refers to it, else the importer's guess, else the document."""
     resource = body.resource
     said = named.get(resource.initiator)
     if said is not None and said < index and not resource.inferred:

@@ -20,7 +20,7 @@ _NEVER_HOLD = ("XHR", "Fetch", "Ping", "Preflight", "EventSource", "WebSocket", 
 
 
 def from_visits(page: Page, visits: Sequence[Visit], source: str) -> Graph:
-    """The graph that visits of a page have in common; only visits that loaded count. The
+    """Return the graph that visits of a page have in common; only visits that loaded count. The
     recording's markup and style sheets give each request's waits. A wait is dropped if any visit
     contradicts it. A request that starts after all of its waits gets one more wait, or a delay.
     Raises `PageError` if there is nothing to learn from."""
@@ -91,8 +91,8 @@ def _held(scene: Scene, url: str) -> bool:
 
 
 def _redirects(rows: Sequence[AlignedRequest]) -> dict[int, int]:
-    """Index of the redirect that leads to each request, by the request's index. The target starts
-    when the redirect ends."""
+    """Return index of the redirect that leads to each request, by the request's index. The target
+    starts when the redirect ends."""
     redirects: dict[int, int] = {}
     for index, row in enumerate(rows):
         if not 300 <= row.one.status < 400 or row.one.status == 304:
@@ -143,8 +143,9 @@ def _asked(rows: Sequence[AlignedRequest], follows: Mapping[int, int]) -> list[P
 
 
 def _after_preflights(nodes: Sequence[Node]) -> list[Node]:
-    """The nodes, with each CORS preflight before the request that needs it. The browser reports the
-    request as the initiator of its preflight; here both have the request's initiator."""
+    """Return the nodes, with each CORS preflight before the request that needs it. The browser
+    reports the request as the initiator of its preflight; here both have the request's
+    initiator."""
     made = list(nodes)
     for index, node in enumerate(nodes):
         if node.method != "OPTIONS":

@@ -20,7 +20,8 @@ class ChosenVisit(Struct, frozen=True, kw_only=True):
 
 
 def choose(contents: Contents, wanted: str, file: str) -> ChosenVisit:
-    """The exchanges of the navigation that `wanted` names, see `which`. Raises `PageError`."""
+    """Return the exchanges of the navigation that `wanted` names, see `which`. Raises
+    `PageError`."""
     if not contents.navigations:
         if wanted:
             raise PageError(f"there is no #{wanted}: the recording is of one page")
@@ -55,7 +56,7 @@ def _strays(contents: Contents) -> list[str]:
 
 
 def which(navigations: Sequence[RecordedNavigation], wanted: str) -> int:
-    """Index of the navigation with this number (from 1), id, URL or title; the first one if
+    """Return index of the navigation with this number (from 1), id, URL or title; the first one if
     `wanted` is empty.
 
     Raises `PageError`, which lists the navigations.
@@ -69,7 +70,7 @@ def which(navigations: Sequence[RecordedNavigation], wanted: str) -> int:
 
 
 def others(navigations: Sequence[RecordedNavigation], number: int, file: str) -> tuple[str, ...]:
-    """A sentence on how to choose another navigation, if there are several."""
+    """Return a sentence on how to choose another navigation, if there are several."""
     if len(navigations) < 2:
         return ()
     return (

@@ -53,7 +53,7 @@ def _copied(path: Path, out: Path) -> Page:
 
 
 def thinks(think_ms: float, url: str) -> str:
-    """A sentence on a think time given at an import."""
+    """Return a sentence on a think time given at an import."""
     return f"the server takes {think_ms:g} ms for {url}, as asked for at its import"
 
 

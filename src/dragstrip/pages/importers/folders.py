@@ -22,7 +22,7 @@ _PAGES = (*HARS, *MHTML_ENDINGS, *FLOW_ENDINGS, WACZ_ENDING)
 
 
 def read_folder(folder: Path, limits: Limits = DEFAULT) -> Contents:
-    """The combined content of a folder's files. Raises `PageError`."""
+    """Return the combined content of a folder's files. Raises `PageError`."""
     files, said = plain_files(folder, limits)
     if warcs := [f for f in files if f.name.lower().endswith(ENDINGS)]:
         return _with(read_warcs(warcs, limits, _told(files, limits)), said)
@@ -39,7 +39,7 @@ def read_folder(folder: Path, limits: Limits = DEFAULT) -> Contents:
 
 
 def _told(files: Sequence[Path], limits: Limits) -> list[RecordedNavigation]:
-    """The pages listed in the folder of an unpacked WACZ."""
+    """Return the pages listed in the folder of an unpacked WACZ."""
     lists = [f for f in files if f.parent.name == "pages" and f.name in PAGE_LISTS]
     told: list[RecordedNavigation] = []
     for file in lists:

@@ -63,7 +63,7 @@ def open_har(path: Path, limits: Limits) -> OpenHar:
 
 
 def is_page_file(path: Path) -> bool:
-    """Whether a ``.har.zip`` is one of our page files and not another program's HAR.
+    """Return whether a ``.har.zip`` is one of our page files and not another program's HAR.
 
     An unreadable file counts as ours, because our loader gives the best error.
     """
@@ -74,7 +74,8 @@ def is_page_file(path: Path) -> bool:
 
 
 def beside(path: Path, name: str) -> Path:
-    """The file that a HAR in a folder names. Raises `Missing` if it is outside the folder."""
+    """Return the file that a HAR in a folder names. Raises `Missing` if it is outside the
+    folder."""
     inside = PurePosixPath(name)
     if inside.is_absolute() or ".." in inside.parts or "\0" in name:
         raise Missing("their names lead out of the HAR's folder")
@@ -87,7 +88,7 @@ def beside(path: Path, name: str) -> Path:
 
 
 def attached(path: Path) -> list[Path]:
-    """The files in a HAR's folder that hold its bodies, as far as they can be read."""
+    """Return the files in a HAR's folder that hold its bodies, as far as they can be read."""
     found = []
     try:
         log, bodies = open_har(path, Limits())

@@ -136,8 +136,8 @@ class Reader:
         )
 
     def _content(self, content: Part, kind: str, place: str) -> tuple[bytes | None, str]:
-        """The body, and the charset that it claims but could not be encoded in; empty if there is
-        none."""
+        """Return the body, and the charset that it claims but could not be encoded in; empty if
+        there is none."""
         if name := content.text("_file"):
             try:
                 return self._bodies.read(name), ""
@@ -184,7 +184,8 @@ def _connect_ms(timings: Part) -> float | None:
 
 
 def _cached(response: Part) -> bool:
-    """Whether the recorder's browser had the body in its cache and fetched almost nothing."""
+    """Return whether the recorder's browser had the body in its cache and fetched almost
+    nothing."""
     if response.number("status") == 304:
         return True
     unsent = not _size(response, "_transferSize") and not _size(response, "bodySize")
@@ -197,7 +198,7 @@ def _links(value: Any) -> tuple[str, ...]:
 
 
 def _initiator(value: Any) -> str:
-    """The initiator's URL, from the formats of Chromium, chrome-har and WebPageTest."""
+    """Return the initiator's URL, from the formats of Chromium, chrome-har and WebPageTest."""
     if isinstance(value, str):
         return value
     if not isinstance(value, dict):

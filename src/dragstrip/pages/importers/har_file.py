@@ -83,8 +83,8 @@ def read_visit(path: Path, wanted: str = "", limits: Limits = DEFAULT) -> HarVis
 
 
 def _entries(log: Part, pages: list[Part], notes: Notes, limits: Limits) -> list[_Entry]:
-    """The entries with a URL. An entry without a start time starts with the entry before it. An
-    entry of an unknown page belongs to the first page."""
+    """Return the entries with a URL. An entry without a start time starts with the entry before it.
+    An entry of an unknown page belongs to the first page."""
     parts = log.parts("entries")
     if len(parts) > limits.max_records:
         raise beyond("the number of its entries is", "max_records", limits.max_records)
@@ -106,7 +106,7 @@ def _entries(log: Part, pages: list[Part], notes: Notes, limits: Limits) -> list
 
 
 def _navigations(pages: list[Part], entries: list[_Entry]) -> list[RecordedNavigation]:
-    """Each page with the URL of its first document, if it has any."""
+    """Return each page with the URL of its first document, if it has any."""
     urls: dict[int, str] = {}
     for entry in entries:
         if entry.page not in urls and "html" in entry.part.part("response").part("content").text(

@@ -56,7 +56,7 @@ def read_har(path: Path, name: str, wish: Wish | None = None) -> Recording:
 
 
 def _scrubbed(visited: HarVisit) -> HarVisit:
-    """The page without the recorder's cookies, credentials and tokens."""
+    """Return the page without the recorder's cookies, credentials and tokens."""
     after = tuple(map(_scrub, visited.exchanges))
     count = sum(a != b for a, b in zip(after, visited.exchanges, strict=True))
     said = scrubbed(count)
@@ -164,7 +164,7 @@ def _answer(exchange: HarExchange, size: int, made_up: list[str]) -> Recorded:
 
 
 def _typed(headers: Headers, content_type: str) -> Headers:
-    """The headers with a Content-Type, which a 304 answer may leave out."""
+    """Return the headers with a Content-Type, which a 304 answer may leave out."""
     if header(headers, "content-type") or not content_type:
         return headers
     return (*headers, ("content-type", content_type))

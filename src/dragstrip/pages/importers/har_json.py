@@ -29,20 +29,21 @@ class Part:
         return name in self._fields
 
     def value(self, name: str) -> Any:
-        """The value without conversion; None if it is missing."""
+        """Return the value without conversion; None if it is missing."""
         return self._fields.get(name)
 
     def part(self, name: str) -> "Part":
         return Part(self._fields.get(name))
 
     def parts(self, name: str) -> list["Part"]:
-        """The objects in a list. Items that are not objects become empty ones, so that indices stay
-        the same."""
+        """Return the objects in a list. Items that are not objects become empty ones, so that
+        indices stay the same."""
         found = self._fields.get(name)
         return [Part(item) for item in found] if isinstance(found, list) else []
 
     def text(self, *names: str) -> str:
-        """The first of these fields that holds text or a number; an empty string if none does."""
+        """Return the first of these fields that holds text or a number; an empty string if none
+        does."""
         for name in names:
             found = self._fields.get(name)
             if isinstance(found, str) and found:
@@ -52,7 +53,7 @@ class Part:
         return ""
 
     def number(self, name: str) -> float | None:
-        """A finite number, which may be written as a string; None if it is neither."""
+        """Return a finite number, which may be written as a string; None if it is neither."""
         found = self._fields.get(name)
         if isinstance(found, bool) or not isinstance(found, int | float | str):
             return None
@@ -63,7 +64,7 @@ class Part:
         return number if math.isfinite(number) else None
 
     def moment(self, name: str) -> datetime | None:
-        """A date and time in ISO 8601 format, by default in UTC; None if it is not one."""
+        """Return a date and time in ISO 8601 format, by default in UTC; None if it is not one."""
         found = self._fields.get(name)
         try:
             date = datetime.fromisoformat(found.strip()) if isinstance(found, str) else None
@@ -74,7 +75,7 @@ class Part:
 
 
 def parse_log(text: bytes) -> Part:
-    """The ``log`` of a HAR in UTF-8, UTF-16 or UTF-32, with or without a byte order mark.
+    """Return the ``log`` of a HAR in UTF-8, UTF-16 or UTF-32, with or without a byte order mark.
 
     Raises `HarFlaw`.
     """
@@ -113,7 +114,7 @@ def _parsed(text: bytes) -> Any:
 
 
 def _unicode(text: str) -> str:
-    """The text with U+FFFD for each lone surrogate, as a browser encodes it."""
+    """Return the text with U+FFFD for each lone surrogate, as a browser encodes it."""
     try:
         text.encode()
     except UnicodeEncodeError:

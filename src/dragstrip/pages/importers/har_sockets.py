@@ -15,14 +15,14 @@ _MILLISECONDS = 1e11
 
 
 def is_socket(exchange: HarExchange) -> bool:
-    """Whether the exchange opened a WebSocket, over any protocol."""
+    """Return whether the exchange opened a WebSocket, over any protocol."""
     scheme = exchange.url.partition(":")[0].lower()
     return exchange.status == SWITCHED or (scheme in ("ws", "wss") and exchange.status == 200)
 
 
 def socket_of(exchange: HarExchange) -> RecordedSocket:
-    """The WebSocket of an exchange for which `is_socket` is true. Unreadable messages are left
-    out."""
+    """Return the WebSocket of an exchange for which `is_socket` is true. Unreadable messages are
+    left out."""
     said = list(_messages(exchange.messages))
     lasted_ms = exchange.end_ms - exchange.start_ms
     start_s = exchange.started.timestamp()
@@ -51,8 +51,8 @@ def socket_of(exchange: HarExchange) -> RecordedSocket:
 
 
 def _messages(told: Any) -> Iterator[tuple[float, bool, int, str]]:
-    """The messages, each with its time in seconds of the Unix epoch, whether the page sent it,
-    opcode, data."""
+    """Yield the messages, each with its time in seconds of the Unix epoch, whether the page sent
+    it, opcode, data."""
     for message in told if isinstance(told, list) else ():
         if not isinstance(message, dict):
             continue
@@ -75,5 +75,5 @@ def _is_base64(data: str) -> bool:
 
 
 def _sound(text: str) -> str:
-    """The text without lone surrogates, which UTF-8 cannot represent."""
+    """Return the text without lone surrogates, which UTF-8 cannot represent."""
     return text.encode(errors="replace").decode()

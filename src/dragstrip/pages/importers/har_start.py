@@ -11,7 +11,7 @@ from dragstrip.pages.importers.kind import kind_of
 
 
 def why_none(visited: HarVisit) -> str:
-    """Why the HAR has no start, and what to do."""
+    """Return why the HAR has no start, and what to do."""
     documents = [x for x in visited.exchanges if kind_of(x) == "document"]
     if not documents:
         return _no_document(visited)
@@ -56,7 +56,7 @@ def _no_document(visited: HarVisit) -> str:
 
 
 def _unservable(documents: Sequence[HarExchange]) -> str:
-    """Why none of these documents can be served; empty if one can."""
+    """Return why none of these documents can be served; empty if one can."""
     reason = ""
     for document in documents:
         try:

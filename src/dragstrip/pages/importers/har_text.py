@@ -67,8 +67,8 @@ def encoded(text: str, content_type: str, size: int | None) -> Written:
 
 
 def in_utf8(content_type: str) -> str:
-    """The content type with ``charset=utf-8``, because browsers trust a header before anything
-    else."""
+    """Return the content type with ``charset=utf-8``, because browsers trust a header before
+    anything else."""
     return f"{content_type.partition(';')[0].strip() or 'text/html'}; charset=utf-8"
 
 
@@ -84,7 +84,7 @@ def _said(text: str, content_type: str) -> str:
 
 
 def _encode(text: str, codec: str) -> bytes | None:
-    """The text's bytes; None if the codec is unknown or lacks a character."""
+    """Return the text's bytes; None if the codec is unknown or lacks a character."""
     try:
         if codec == _WINDOWS_1252:
             return b"".join(_byte(c) for c in text) if _has_gaps(text) else text.encode("cp1252")

@@ -27,7 +27,7 @@ def think_times(exchanges: Sequence[HarExchange]) -> list[float | None]:
 
 
 def think_sentences(exchanges: Sequence[HarExchange], thinks: Sequence[float | None]) -> list[str]:
-    """Sentences on how the think times were found; empty if there are none."""
+    """Return sentences on how the think times were found; empty if there are none."""
     both = zip(exchanges, thinks, strict=True)
     known = [(x, think) for x, think in both if think is not None]
     if not known:

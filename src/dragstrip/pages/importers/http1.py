@@ -8,7 +8,7 @@ _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r\n")
 
 
 def dechunked(block: bytes, headers: Headers) -> bytes:
-    """The body of a message without chunking (RFC 9112 section 7.1).
+    """Return the body of a message without chunking (RFC 9112 section 7.1).
 
     Many recorders store the body without chunking but keep the header. So a body that is not
     completely chunked is returned unchanged.

@@ -37,7 +37,7 @@ it caused. Our choice."""
 
 
 def causes(seen: Sequence[Clues], root: int) -> list[Cause]:
-    """The cause of each request, in order of start; `root` is the document of the visit.
+    """Return the cause of each request, in order of start; `root` is the document of the visit.
 
     The initiator is the one that the recorder names. Else it is the frame or style sheet that the
     Referer names; for a font, the style sheet that ended last before the font's request; or the
@@ -76,8 +76,8 @@ class _Ended:
         insort(self._sorted, (end_ms, -index))
 
     def before(self, moment_ms: float) -> Iterator[int]:
-        """Requests that had ended before this moment, latest first. Of several that ended at once,
-        the first requested comes first."""
+        """Yield requests that had ended before this moment, latest first. Of several that ended at
+        once, the first requested comes first."""
         for place in range(bisect_right(self._sorted, (moment_ms, 0)) - 1, -1, -1):
             yield -self._sorted[place][1]
 
@@ -85,7 +85,7 @@ class _Ended:
 def _initiator(
     seen: Sequence[Clues], root: int, by_url: dict[str, list[int]], index: int, styles: _Ended
 ) -> tuple[int | None, bool]:
-    """Index of the initiator, and whether it is inferred."""
+    """Return index of the initiator, and whether it is inferred."""
     request = seen[index]
     if request.follows is not None:
         return request.follows, False
@@ -111,8 +111,8 @@ def _awaited(
     first: Mapping[int, int],
     scripts: _Ended,
 ) -> int | None:
-    """The request that this one waited for: its initiator or a script. `first` maps each initiator
-    to the first request it caused."""
+    """Return the request that this one waited for: its initiator or a script. `first` maps each
+    initiator to the first request it caused."""
     request = seen[index]
     if initiator is None or request.follows is not None:
         return initiator
@@ -127,7 +127,7 @@ def _awaited(
 
 
 def _follows(made: Sequence[Cause], index: int, initiator: int) -> bool:
-    """Whether the request is the initiator, or whether its chain of parents leads to the
+    """Return whether the request is the initiator, or whether its chain of parents leads to the
     initiator."""
     at: int | None = index
     while at is not None and at > initiator:
@@ -137,6 +137,7 @@ def _follows(made: Sequence[Cause], index: int, initiator: int) -> bool:
 
 
 def _latest(found: Sequence[int], before: int) -> int | None:
-    """The largest of these ascending indices that is below `before`; None if there is none."""
+    """Return the largest of these ascending indices that is below `before`; None if there is
+    none."""
     place = bisect_left(found, before)
     return found[place - 1] if place else None

@@ -41,8 +41,8 @@ _FONT_URL = re.compile(r"\.(woff2?|ttf|otf|eot)$", re.IGNORECASE)
 
 
 def kind_of(exchange: HarExchange) -> ResourceKind:
-    """The kind of resource that the browser reports, else that of its Accept header, else that of
-    the answer."""
+    """Return the kind of resource that the browser reports, else that of its Accept header, else
+    that of the answer."""
     if exchange.method != "GET":
         return "fetch"
     said = exchange.resource_type or header(exchange.request_headers, "sec-fetch-dest").lower()

@@ -59,7 +59,7 @@ _MOST_NAME = 100
 
 
 def importer(path: Path) -> tuple[str, Importer]:
-    """The page's name and its importer. Raises `PageError`."""
+    """Return the page's name and its importer. Raises `PageError`."""
     for ending, found in IMPORTERS.items():
         if path.name.lower().endswith(ending) and len(path.name) > len(ending):
             return _named(path.name[: -len(ending)]), found
@@ -71,8 +71,8 @@ def importer(path: Path) -> tuple[str, Importer]:
 
 
 def _only_har(folder: Path) -> Path | None:
-    """The only HAR in a folder, whose other files are then its bodies; None if there is none.
-    Raises `PageError`."""
+    """Return the only HAR in a folder, whose other files are then its bodies; None if there is
+    none. Raises `PageError`."""
     try:
         hars = [f for f in folder.iterdir() if f.name.lower().endswith(HARS)]
     except OSError as error:
@@ -85,7 +85,7 @@ def _har_in(har: Path, _folder: Path, name: str, wish: Wish) -> Recording:
 
 
 def files_of(path: Path) -> list[Path]:
-    """The files that the importer of `path` reads, and perhaps more. Raises `PageError`."""
+    """Return the files that the importer of `path` reads, and perhaps more. Raises `PageError`."""
     if path.is_dir():
         return plain_files(path, DEFAULT)[0]
     if path.name.lower().endswith(SAVED):

@@ -36,8 +36,8 @@ class Beyond(PageError):
 
 
 def beyond(what: str, option: str, value: int) -> Beyond:
-    """The error for a limit `option` with this `value`. `what` begins its sentence, such as ``it
-    unpacks to``."""
+    """Return the error for a limit `option` with this `value`. `what` begins its sentence, such as
+    ``it unpacks to``."""
     is_size = option == "max_bytes"
     limit, twice = (_size(n) if is_size else str(n) for n in (value, 2 * value))
     flag = option.replace("_", "-")

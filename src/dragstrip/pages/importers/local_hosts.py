@@ -48,7 +48,7 @@ class LocalHosts:
         return tuple((name, self.text(value)) for name, value in headers)
 
     def answer(self, answer: Recorded) -> Recorded:
-        """The answer with replaced hosts in its URLs and headers."""
+        """Return the answer with replaced hosts in its URLs and headers."""
         return structs.replace(
             answer,
             url=self.text(answer.url),
@@ -58,8 +58,8 @@ class LocalHosts:
         )
 
     def body(self, answer: Recorded) -> Recorded:
-        """The answer with replaced hosts in its body, if that is text; otherwise the same object.
-        Raises `CodingError`."""
+        """Return the answer with replaced hosts in its body, if that is text; otherwise the same
+        object. Raises `CodingError`."""
         if not _TEXTS.search(answer.mime.encode()):
             return answer
         loaded = whole(answer)

@@ -23,8 +23,8 @@ _FIELD = descriptor_pb2.FieldDescriptorProto
 
 
 def read_mahimahi(folder: Path, files: Sequence[Path], limits: Limits = DEFAULT) -> Contents:
-    """The page in those `files` of `folder` that are Mahimahi's `RequestResponse` messages. Raises
-    `PageError`.
+    """Return the page in those `files` of `folder` that are Mahimahi's `RequestResponse` messages.
+    Raises `PageError`.
 
     They hold no times: the document comes first, the others by file name.
     """
@@ -101,7 +101,7 @@ def _headers(message: Any) -> Headers:
 
 @functools.cache
 def _record_type() -> Any:
-    """The message type, from Mahimahi's published http_record.proto."""
+    """Return the message type, from Mahimahi's published http_record.proto."""
     file = descriptor_pb2.FileDescriptorProto(name="dragstrip_mahimahi.proto", package="mahimahi")
     many, message = _FIELD.LABEL_REPEATED, _FIELD.TYPE_MESSAGE
     shapes = {

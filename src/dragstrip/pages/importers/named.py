@@ -15,7 +15,7 @@ from dragstrip.pages.importers.types import with_charset
 
 
 def named(exchange: Recorded) -> Iterator[tuple[str, Embedding]]:
-    """The named URLs, absolute and without fragments, with how each is embedded."""
+    """Yield the named URLs, absolute and without fragments, with how each is embedded."""
     if exchange.mime == "text/css":
         sheet = text_of(exchange)
         for written in (*imports(sheet), *references(sheet)):
@@ -28,12 +28,13 @@ def named(exchange: Recorded) -> Iterator[tuple[str, Embedding]]:
 
 
 def _spelled(url: str) -> str:
-    """The URL as a browser writes it in a request."""
+    """Return the URL as a browser writes it in a request."""
     return url if url.isascii() else quote(url, URL_CHARACTERS)
 
 
 def missing(exchanges: Iterable[Recorded], known: Collection[str]) -> list[str]:
-    """A sentence on the named URLs that are not in `known`; an empty list if there are none."""
+    """Return a sentence on the named URLs that are not in `known`; an empty list if there are
+    none."""
     found = {
         url: None
         for exchange in exchanges
@@ -49,7 +50,7 @@ def missing(exchanges: Iterable[Recorded], known: Collection[str]) -> list[str]:
 
 
 def text_of(exchange: Recorded) -> str:
-    """The body as text, as a browser reads it; empty if the body is too long."""
+    """Return the body as text, as a browser reads it; empty if the body is too long."""
     full = whole(exchange)
     try:
         body = decode(full.wire, full.coding, SMALL)

@@ -41,7 +41,7 @@ def plain_file(path: Path) -> Iterator[io.BufferedReader]:
 
 
 def read_plain(path: Path, meter: Meter) -> bytes:
-    """The content of a plain file. Raises `PageError`."""
+    """Return the content of a plain file. Raises `PageError`."""
     with plain_file(path) as file:
         try:
             meter.record()
@@ -52,8 +52,8 @@ def read_plain(path: Path, meter: Meter) -> bytes:
 
 
 def plain_files(folder: Path, limits: Limits) -> tuple[list[Path], list[str]]:
-    """All plain files in a folder and its subfolders, by name, and sentences on the skipped ones.
-    Links to files are followed if they stay in the folder. Raises `PageError`."""
+    """Return all plain files in a folder and its subfolders, by name, and sentences on the skipped
+    ones. Links to files are followed if they stay in the folder. Raises `PageError`."""
     found: list[Path] = []
     said: list[str] = []
     inside = folder.resolve()
@@ -81,7 +81,7 @@ def plain_files(folder: Path, limits: Limits) -> tuple[list[Path], list[str]]:
 
 
 def unfit(entry: Path, inside: Path) -> str:
-    """Why an entry of a folder is not read; empty if it can be read."""
+    """Return why an entry of a folder is not read; empty if it can be read."""
     try:
         if entry.is_symlink() and not entry.resolve(strict=True).is_relative_to(inside):
             return "it is a link out of the folder"
@@ -115,7 +115,7 @@ class _Counted(io.RawIOBase):
 
 
 def unpacked(file: IO[bytes], meter: Meter) -> IO[bytes]:
-    """The content of a file that is gzip, Zstandard or plain, determined by its first bytes.
+    """Return the content of a file that is gzip, Zstandard or plain, determined by its first bytes.
 
     Its `read` may return less than requested, and nothing at the end. It raises `BAD_PACKING` and
     `Beyond`.
@@ -133,7 +133,7 @@ def unpacked(file: IO[bytes], meter: Meter) -> IO[bytes]:
 
 
 def _dictionary(file: IO[bytes]) -> zstd.ZstdDict:
-    """The dictionary at the beginning of a file, which may itself be compressed."""
+    """Return the dictionary at the beginning of a file, which may itself be compressed."""
     head = file.read(8)
     text = file.read(min(int.from_bytes(head[4:], "little"), _MOST_DICTIONARY + 1))
     if text.startswith(_ZSTD):

@@ -36,7 +36,7 @@ _UPGRADE = ("content-security-policy", "upgrade-insecure-requests")
 
 
 def page_of(contents: Contents, path: Path, name: str, wish: Wish) -> Recording:
-    """The page that `wish` selects from the content of `path`. Raises `PageError`."""
+    """Return the page that `wish` selects from the content of `path`. Raises `PageError`."""
     try:
         chosen = choose(contents, wish.part, _printable(path))
         recording = prepare(
@@ -55,7 +55,7 @@ def page_of(contents: Contents, path: Path, name: str, wish: Wish) -> Recording:
 
 
 def _printable(path: Path) -> str:
-    """The path's name as text, with undecodable bytes replaced."""
+    """Return the path's name as text, with undecodable bytes replaced."""
     return os.fsencode(path.name or path.resolve().name).decode("utf-8", "replace")
 
 
@@ -134,7 +134,7 @@ def _with_names(
 def _sockets(
     recorded: Sequence[RecordedSocket], changes: list[str], *, keep_http: bool
 ) -> Iterator[RecordedSocket]:
-    """The sockets with a URL that the origin can serve."""
+    """Yield the sockets with a URL that the origin can serve."""
     for socket in recorded:
         try:
             yield structs.replace(socket, url=servable_socket(socket.url, keep_http=keep_http))
@@ -150,7 +150,7 @@ def _may_start(answer: Recorded) -> bool:
 def _servable(
     recorded: Sequence[Recorded], changes: list[str], *, keep_http: bool, limits: Limits
 ) -> list[tuple[Recorded, str]]:
-    """The answers with a URL that the origin can serve, each with its recorded URL."""
+    """Return the answers with a URL that the origin can serve, each with its recorded URL."""
     kept = []
     left_out: dict[str, int] = {}
     for answer in recorded:
@@ -166,7 +166,7 @@ def _servable(
 
 
 def _secured(kept: list[tuple[Recorded, str]], changes: list[str]) -> list[Recorded]:
-    """The answers with https:// URLs instead of http://.
+    """Return the answers with https:// URLs instead of http://.
 
     Bodies still say http://, and a browser blocks http scripts, styles and frames of an https page.
     Rewriting bodies would change sizes and hashes, and miss URLs that scripts compose. So each
@@ -208,7 +208,7 @@ def _secure_value(name: str, value: str) -> str:
 
 
 def _decodable(answer: Recorded, changes: list[str], limits: Limits) -> Recorded:
-    """The answer with headers that fit its body's coding: recorders often store the body
+    """Return the answer with headers that fit its body's coding: recorders often store the body
     decoded."""
     if answer.coding in ("", "identity"):
         return answer

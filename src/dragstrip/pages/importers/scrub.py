@@ -32,8 +32,8 @@ def scrub_url(text: str) -> str:
 
 
 def scrub(answer: Recorded) -> Recorded:
-    """The exchange without secret headers and parameters; the same object if it has none. Bodies
-    are not changed."""
+    """Return the exchange without secret headers and parameters; the same object if it has none.
+    Bodies are not changed."""
     cleaned = {
         "url": scrub_url(answer.url),
         "initiator": scrub_url(answer.initiator),
@@ -50,8 +50,8 @@ def scrub_failure(failure: Failure) -> Failure:
 
 
 def scrub_socket(socket: RecordedSocket) -> RecordedSocket:
-    """The socket without secret parameters and without the data of the page's messages: no replay
-    needs them, and they often contain logins."""
+    """Return the socket without secret parameters and without the data of the page's messages: no
+    replay needs them, and they often contain logins."""
     said = (structs.replace(m, data="") if m.sent else m for m in socket.messages)
     return structs.replace(
         socket,
@@ -62,7 +62,7 @@ def scrub_socket(socket: RecordedSocket) -> RecordedSocket:
 
 
 def scrubbed(exchanges: int) -> list[str]:
-    """A sentence on this number of scrubbed exchanges; an empty list for 0."""
+    """Return a sentence on this number of scrubbed exchanges; an empty list for 0."""
     if not exchanges:
         return []
     of = "1 exchange" if exchanges == 1 else f"{exchanges} exchanges"

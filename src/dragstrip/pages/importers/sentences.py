@@ -8,7 +8,7 @@ _NAMED = 6
 
 
 def listed(names: Sequence[str], most: int = _NAMED) -> str:
-    """The first `most` names in words: ``a, b and 3 more``."""
+    """Return the first `most` names in words: ``a, b and 3 more``."""
     shown = ", ".join(one_line(name)[:120] for name in names[:most])
     more = len(names) - most
     return f"{shown} and {more} more" if more > 0 else shown
@@ -24,7 +24,7 @@ class Notes:
         self._places.setdefault(what, []).append(where)
 
     def sentences(self) -> Iterable[str]:
-        """One sentence per change: ``2 records left out, their block is empty: record 3 (...),
-        record 5 (...)``."""
+        """Yield one sentence per change: ``2 records left out, their block is empty: record 3
+        (...), record 5 (...)``."""
         for what, where in self._places.items():
             yield f"{len(where)} {what}: {listed(where)}"

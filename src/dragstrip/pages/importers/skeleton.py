@@ -57,7 +57,7 @@ def skeleton(
     keep_http: bool = False,
     limits: Limits = DEFAULT,
 ) -> Structure:
-    """The structure of all objects recorded up to the load event. Raises `PageError`.
+    """Return the structure of all objects recorded up to the load event. Raises `PageError`.
 
     With `busy`, each script keeps the browser busy after its arrival, for the recorded time until
     the first request that it caused.
@@ -106,7 +106,7 @@ def skeleton(
 
 
 def _named(exchanges: Sequence[HarExchange], changes: list[str]) -> Sequence[HarExchange]:
-    """The exchanges, with a name in place of each host that browsers do not look up."""
+    """Return the exchanges, with a name in place of each host that browsers do not look up."""
     local = LocalHosts(x.url for x in exchanges)
     if not local:
         return exchanges
@@ -159,7 +159,7 @@ def _target(exchange: HarExchange, *, keep_http: bool) -> str:
 
 
 def _before_load(kept: list[_Kept], visited: HarVisit, changes: list[str]) -> list[_Kept]:
-    """The requests that began before the load event, including those answered by a cache."""
+    """Return the requests that began before the load event, including those answered by a cache."""
     end = visited.load_ms
     late = [k.url for k in kept if end is not None and k.exchange.start_ms > end]
     kept = [k for k in kept if end is None or k.exchange.start_ms <= end]
@@ -179,8 +179,8 @@ def _before_load(kept: list[_Kept], visited: HarVisit, changes: list[str]) -> li
 
 
 def _joined(kept: list[_Kept], changes: list[str]) -> list[_Kept]:
-    """The requests without preflights, and without redirects from an http URL to the same https
-    URL.
+    """Return the requests without preflights, and without redirects from an http URL to the same
+    https URL.
 
     The browser makes preflights by itself, for the requests that need one.
     """
@@ -199,12 +199,12 @@ def _joined(kept: list[_Kept], changes: list[str]) -> list[_Kept]:
 
 
 def _kind(kept: _Kept) -> ResourceKind:
-    """The kind of a request. One with a preflight must be a script's fetch."""
+    """Return the kind of a request. One with a preflight must be a script's fetch."""
     return "fetch" if kept.preflighted else kind_of(kept.exchange)
 
 
 def _redirects(kept: list[_Kept]) -> list[int | None]:
-    """Index of the redirect that each request follows; None if it follows none."""
+    """Return index of the redirect that each request follows; None if it follows none."""
     follows: list[int | None] = [None] * len(kept)
     free: dict[str, deque[int]] = defaultdict(deque)
     for index, item in enumerate(kept):
@@ -219,8 +219,8 @@ def _redirects(kept: list[_Kept]) -> list[int | None]:
 
 
 def _start(kinds: list[ResourceKind], follows: list[int | None], first: int) -> int | None:
-    """Index of the document that the request at `first` leads to, through any redirects; None if
-    there is none."""
+    """Return index of the document that the request at `first` leads to, through any redirects;
+    None if there is none."""
     at = first
     for index in range(first, len(follows)):
         if follows[index] == at:
@@ -229,8 +229,8 @@ def _start(kinds: list[ResourceKind], follows: list[int | None], first: int) -> 
 
 
 def _from_document(kept: list[_Kept], changes: list[str]) -> list[_Kept]:
-    """The requests without those that the browser made before the document, such as icons of its
-    start page."""
+    """Return the requests without those that the browser made before the document, such as icons of
+    its start page."""
     kinds, follows = [_kind(k) for k in kept], _redirects(kept)
     if not kept or _start(kinds, follows, 0) is not None:
         return kept
@@ -273,7 +273,7 @@ def _served(url: str, *, keep_http: bool) -> str:
 
 
 def _explained(kept: list[_Kept], sizes: list[WireSize], why: list[Cause]) -> list[str]:
-    """Sentences that count the changes to sizes, causes and requests."""
+    """Return sentences that count the changes to sizes, causes and requests."""
     changes = sentences([k.exchange for k in kept], sizes)
     if inferred := sum(c.inferred for c in why):
         changes.append(
@@ -326,8 +326,8 @@ def _sent(headers: Headers) -> Headers:
 
 
 def _busied(objects: list[Object], kept: list[_Kept]) -> list[Object]:
-    """The objects, with scripts that keep the browser busy until the first request they cause, for
-    at most `_MOST_BUSY_MS`."""
+    """Return the objects, with scripts that keep the browser busy until the first request they
+    cause, for at most `_MOST_BUSY_MS`."""
     first: dict[int, float] = {}
     for item, child in zip(objects, kept, strict=True):
         if item.parent is not None:

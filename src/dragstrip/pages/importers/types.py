@@ -48,8 +48,8 @@ _META_BYTES = 1024
 
 
 def content_type(name: str, body: bytes) -> str:
-    """The content type with charset of a file, by its name, which may have a query, else by its
-    first bytes."""
+    """Return the content type with charset of a file, by its name, which may have a query, else by
+    its first bytes."""
     # Chromium saves a script as name.js.download.
     plain = name.partition("?")[0].removesuffix(".download")
     ending = PurePosixPath(plain).suffix.lower()
@@ -60,7 +60,7 @@ def content_type(name: str, body: bytes) -> str:
 
 
 def with_charset(mime: str, body: bytes) -> str:
-    """A media type with the charset that a browser reads from the bytes of a file.
+    """Return a media type with the charset that a browser reads from the bytes of a file.
 
     The charset comes from the byte order mark, else from the markup, else it is UTF-8 if the bytes
     are valid. Otherwise it is left out, and the browser guesses, as it does for the file.

@@ -29,8 +29,8 @@ class WireSize(Struct, frozen=True):
 
 
 def wire_sizes(exchanges: Sequence[HarExchange]) -> list[WireSize]:
-    """Lengths of bodies on the wire. For an answer from a cache, it is the length that a transfer
-    would have had.
+    """Return lengths of bodies on the wire. For an answer from a cache, it is the length that a
+    transfer would have had.
 
     HARs differ, so these fields are tried in order:
 
@@ -54,7 +54,7 @@ def wire_sizes(exchanges: Sequence[HarExchange]) -> list[WireSize]:
 
 
 def sentences(exchanges: Sequence[HarExchange], sizes: Sequence[WireSize]) -> list[str]:
-    """Sentences on how many sizes came from which field, and how many are unknown."""
+    """Return sentences on how many sizes came from which field, and how many are unknown."""
     said = [f"sizes on the wire are taken from: {_told(sizes)}"]
     both = zip(exchanges, sizes, strict=True)
     if estimated := [x.url for x, size in both if size.field == "an estimate"]:
@@ -76,8 +76,8 @@ def _told(sizes: Iterable[WireSize]) -> str:
 
 
 def _said(exchange: HarExchange) -> WireSize | None:
-    """The length on the wire from the HAR; None if it only has the decoded length of a compressed
-    body."""
+    """Return the length on the wire from the HAR; None if it only has the decoded length of a
+    compressed body."""
     if (exchange.status in _BODILESS and not exchange.cached) or exchange.method == "HEAD":
         return WireSize(0, "nothing")
     measured = None if exchange.cached else exchange.body_bytes
@@ -110,8 +110,8 @@ def _content_length(exchange: HarExchange) -> int | None:
 
 
 def _arrived(exchange: HarExchange) -> int | None:
-    """Bytes that arrived of an uncompressed body, where the HAR's ``content.size`` certainly counts
-    bytes; otherwise None."""
+    """Return bytes that arrived of an uncompressed body, where the HAR's ``content.size`` certainly
+    counts bytes; otherwise None."""
     counts_bytes = exchange.status == 206 or not _is_text(exchange.mime)
     whole = exchange.content_bytes and counts_bytes and not _coding(exchange)
     return exchange.content_bytes if whole else None

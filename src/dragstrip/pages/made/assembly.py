@@ -75,8 +75,8 @@ class _Maker:
         return tuple(self._answer(item, *bodies[i]) for i, item in enumerate(self._objects))
 
     def _above(self, item: Object) -> int:
-        """Index of the parent. It is the document for objects without a parent, or whose parent
-        precedes the document."""
+        """Return index of the parent. It is the document for objects without a parent, or whose
+        parent precedes the document."""
         return self._root if item.parent is None else max(item.parent, self._root)
 
     def _answer(self, item: Object, wire: bytes, coding: str) -> Recorded:
@@ -106,7 +106,7 @@ class _Maker:
         )
 
     def _body(self, index: int) -> tuple[bytes, str]:
-        """The body on the wire and its coding."""
+        """Return the body on the wire and its coding."""
         item = self._objects[index]
         if item.kind == "font" and self._once[index]:
             self._fonts[index].append(index)
@@ -127,8 +127,8 @@ class _Maker:
         self._boxes[above] += self._boxes[index]
 
     def _asking(self, index: int) -> tuple[bytes, str] | None:
-        """A body that requests its children itself, and its coding; None if this kind of object
-        cannot."""
+        """Return a body that requests its children itself, and its coding; None if this kind of
+        object cannot."""
         item, children = self._objects[index], self._children[index]
         seed = f"{index}:{item.url}"
         if item.kind == "script" and (children or item.busy_ms):
@@ -170,7 +170,7 @@ class _Maker:
         return wire, coding
 
     def _node(self, index: int) -> MarkupNode:
-        """The markup that requests an object and, on its behalf, its children."""
+        """Return the markup that requests an object and, on its behalf, its children."""
         item = self._objects[index]
         kind = item.kind
         if index in self._asked_before or item.method != "GET":
@@ -188,20 +188,20 @@ class _Maker:
         return [_CODES[kind], item.url, detail, *([behalf] if behalf else [])]
 
     def _box(self, index: int) -> tuple[int, int]:
-        """Width and height of the picture at the end of the redirects."""
+        """Return width and height of the picture at the end of the redirects."""
         item = self._objects[self._last.get(index, index)]
         return item.box if any(item.box) else padded_files.box(_mime(item), item.size)
 
 
 def _repeats(objects: tuple[Object, ...]) -> frozenset[int]:
-    """Indices of requests for objects that were requested before. A cache would answer if an
+    """Return indices of requests for objects that were requested before. A cache would answer if an
     element requested them again."""
     first: dict[str, int] = {}
     return frozenset(i for i, o in enumerate(objects) if first.setdefault(o.url, i) != i)
 
 
 def _plain(item: Object, seed: str) -> bytes:
-    """A body that requests nothing."""
+    """Return a body that requests nothing."""
     if item.status != 200 or not item.size:
         return noise(item.size, seed)
     if item.kind == "image":
@@ -219,12 +219,12 @@ def _plain(item: Object, seed: str) -> bytes:
 
 
 def filler(kind: ResourceKind, content_type: str, size: int, seed: str) -> bytes:
-    """A body of this kind and length, for an answer without a recorded body."""
+    """Return a body of this kind and length, for an answer without a recorded body."""
     return _plain(Object(url="", kind=kind, size=size, content_type=content_type), seed)
 
 
 def _content_type(item: Object) -> str:
-    """The recorded type, or one that browsers accept for an object of this kind."""
+    """Return the recorded type, or one that browsers accept for an object of this kind."""
     wanted, will_do = _TYPES.get(item.kind, ("application/octet-stream", ""))
     return item.content_type if item.content_type and will_do in item.content_type else wanted
 

@@ -32,9 +32,9 @@ _SECTION = 8
 def document(
     title: str, items: Sequence[tuple[str, MarkupNode]], fonts: Sequence[int], styles: Sequence[int]
 ) -> list[str]:
-    """The pieces of a document that requests `items`, each (``head`` or ``body``, node), in order.
-    `fonts` and `styles` are the numbers of the fonts and style sheets below this document. The
-    document has text in every font, and a box for each style sheet's pictures."""
+    """Return the pieces of a document that requests `items`, each (``head`` or ``body``, node), in
+    order. `fonts` and `styles` are the numbers of the fonts and style sheets below this document.
+    The document has text in every font, and a box for each style sheet's pictures."""
     head = [_tag(node) for place, node in items if place == "head"]
     body = [node for place, node in items if place == "body"]
     faces = "".join(f".t{n}{{font-family:F{n},sans-serif}}" for n in fonts)
@@ -58,7 +58,7 @@ def document(
 def frame(
     title: str, nodes: Iterable[MarkupNode], fonts: Sequence[int], styles: Sequence[int]
 ) -> str:
-    """A document in a frame that requests its nodes by script."""
+    """Return a document in a frame that requests its nodes by script."""
     text = "".join(f'<p class="t{n}">{html.escape(title[:20])}</p>' for n in fonts or [0])
     faces = "".join(f".t{n}{{font-family:F{n}}}" for n in fonts)
     boxes = "".join(f'<i class="g g{n}"></i>' for n in styles)
@@ -69,14 +69,14 @@ def frame(
 
 
 def script(nodes: Sequence[MarkupNode], busy_ms: float = 0.0) -> str:
-    """A script that keeps the browser busy for `busy_ms` and then requests its nodes."""
+    """Return a script that keeps the browser busy for `busy_ms` and then requests its nodes."""
     spin = f"for(let e=performance.now()+{busy_ms:.1f};performance.now()<e;);" if busy_ms else ""
     return spin + (f"ask({_json(nodes)});" if nodes else "")
 
 
 def style(number: int, images: Sequence[str], fonts: Sequence[tuple[int, str]]) -> str:
-    """A style sheet that names pictures and fonts. The document has the box and the text that use
-    them."""
+    """Return a style sheet that names pictures and fonts. The document has the box and the text
+    that use them."""
     faces = "".join(f'@font-face{{font-family:F{n};src:url("{url}")}}' for n, url in fonts)
     pictures = ",".join(f'url("{url}")' for url in images)
     return faces + (f".g{number}{{background-image:{pictures}}}" if images else "")
@@ -93,7 +93,7 @@ def _loader() -> str:
 
 
 def _tag(node: MarkupNode) -> str:
-    """The HTML element that requests a node; a script if its kind has no element."""
+    """Return the HTML element that requests a node; a script if its kind has no element."""
     kind, url, detail, *then = node
     waiting = f" data-then='{html.escape(_json(then[0]))}'" if then else ""
     source = html.escape(str(url))

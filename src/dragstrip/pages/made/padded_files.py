@@ -27,8 +27,8 @@ _WOFF2_LENGTH, _WOFF2_PRIVATE = 8, 40  # offsets of the fields, WOFF2 section 4.
 
 
 def box(mime: str, size: int) -> tuple[int, int]:
-    """Width and height in CSS pixels for a picture of `size` bytes, by the usual bits per pixel.
-    Our choice, because recordings rarely tell. Large pictures are wide, others 4:3."""
+    """Return width and height in CSS pixels for a picture of `size` bytes, by the usual bits per
+    pixel. Our choice, because recordings rarely tell. Large pictures are wide, others 4:3."""
     if size < _SEEN_FROM_BYTES:
         return 1, 1
     if mime.startswith("image/svg"):
@@ -40,7 +40,7 @@ def box(mime: str, size: int) -> tuple[int, int]:
 
 
 def picture(mime: str, size: int, shape: tuple[int, int], seed: str) -> bytes:
-    """A picture of exactly `size` bytes, in the format `mime` if we can write it.
+    """Return a picture of exactly `size` bytes, in the format `mime` if we can write it.
 
     Browsers detect the format by the first bytes, so they also show another format under that name.
     If `size` is too short for any format, the result is noise.
@@ -59,7 +59,7 @@ def picture(mime: str, size: int, shape: tuple[int, int], seed: str) -> bytes:
 
 
 def font(size: int) -> bytes:
-    """A WOFF2 font of exactly `size` bytes; noise if `size` is too short for a font."""
+    """Return a WOFF2 font of exactly `size` bytes; noise if `size` is too short for a font."""
     bare = fonts.font("made-400")
     if size < len(bare) + 4:
         return noise(size, "font")
@@ -72,8 +72,8 @@ def font(size: int) -> bytes:
 
 
 def _dot(size: int) -> bytes:
-    """A picture of one pixel. The remaining bytes are a comment, or follow the trailer if they are
-    too few for one."""
+    """Return a picture of one pixel. The remaining bytes are a comment, or follow the trailer if
+    they are too few for one."""
     room = size - len(_DOT_GIF) - 1
     if room < 4:
         return _DOT_GIF + b";" + b"\0" * room
@@ -99,7 +99,7 @@ def _svg(size: int, shape: tuple[int, int], seed: str) -> bytes:
 
 
 def _fitted(form: str, size: int, shape: tuple[int, int], seed: str) -> bytes:
-    """A picture with as many pixels as its bytes allow, padded to the exact length."""
+    """Return a picture with as many pixels as its bytes allow, padded to the exact length."""
     frame = 4 if form == "JPEG" else 8
     ratio = shape[0] / shape[1]
     pixels = min(size * 8 / _FULL_BITS_PER_PIXEL[form], _MOST_PIXELS)
@@ -138,7 +138,7 @@ def _padded(form: str, data: bytes, size: int) -> bytes:
 
 
 def _painted(width: int, height: int, seed: str) -> Image.Image:
-    """A picture of soft hills under a sky, with enough grain to fill its bytes."""
+    """Return a picture of soft hills under a sky, with enough grain to fill its bytes."""
     draw = np.random.default_rng(list(seed.encode()))
     across = np.linspace(0, 1, width, dtype=np.float32)[None, :]
     down = np.linspace(0, 1, height, dtype=np.float32)[:, None]

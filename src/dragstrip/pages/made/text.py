@@ -28,7 +28,7 @@ def noise(size: int, seed: str) -> bytes:
 
 
 def fill(pieces: Sequence[str], size: int, comment: Comment, seed: str) -> tuple[bytes, str]:
-    """The pieces with padding after each, and their content coding (``""`` or ``gzip``).
+    """Return the pieces with padding after each, and their content coding (``""`` or ``gzip``).
 
     The result has exactly `size` bytes, or the least possible if the pieces do not fit. Only the
     pieces are compressed. Padding is in stored blocks, so the length is exact.
@@ -41,7 +41,7 @@ def fill(pieces: Sequence[str], size: int, comment: Comment, seed: str) -> tuple
 
 
 def _shared(plain: list[bytes], room: int) -> list[tuple[bytes, int]]:
-    """Each piece with its share of the room; the last also gets the remainder."""
+    """Return each piece with its share of the room; the last also gets the remainder."""
     share = room // len(plain)
     return [*((p, share) for p in plain[:-1]), (plain[-1], room - share * (len(plain) - 1))]
 
@@ -76,8 +76,8 @@ def _shares(room: int, count: int) -> list[int]:
 
 
 def _stored_room(size: int) -> tuple[int, int]:
-    """How many of `size` bytes can be data in stored blocks, and how many are left after data and
-    block headers."""
+    """Return how many of `size` bytes can be data in stored blocks, and how many are left after
+    data and block headers."""
     blocks = -(-size // (_STORED + 5))
     inside = size - 5 * blocks
     return (inside, 0) if inside > 0 else (0, size)

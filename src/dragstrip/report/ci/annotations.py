@@ -16,7 +16,7 @@ _LEVELS: tuple[tuple[CaseOutcome, str], ...] = (
 
 
 def annotations(suite: Suite) -> Iterator[str]:
-    """A line per case that did not pass, and a notice per note."""
+    """Yield a line per case that did not pass, and a notice per note."""
     for outcome, level in _LEVELS:
         for case in suite.of(outcome):
             # Several lines of the same title are one group in the log, so each has its own.
@@ -27,7 +27,7 @@ def annotations(suite: Suite) -> Iterator[str]:
 
 
 def _data(text: str) -> str:
-    """The text escaped as by @actions/core: a line break would end the command."""
+    """Return the text escaped as by @actions/core: a line break would end the command."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

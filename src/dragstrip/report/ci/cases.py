@@ -30,5 +30,5 @@ class Suite(Struct, frozen=True, kw_only=True):
     """Sentences on the limits of the results."""
 
     def of(self, outcome: CaseOutcome) -> list[Case]:
-        """The cases with this outcome."""
+        """Return the cases with this outcome."""
         return [case for case in self.cases if case.outcome == outcome]

@@ -12,7 +12,7 @@ from dragstrip.verdict.rules import VERSION
 
 
 def compared_suite(a: Path, b: Path, found: CapsuleComparison, gated: Sequence[Gated]) -> Suite:
-    """One case per condition, stack and cell."""
+    """Return one case per condition, stack and cell."""
     differences = [row.difference for row in found.rows]
     return Suite(
         command="dragstrip compare",
@@ -30,8 +30,8 @@ def compared_suite(a: Path, b: Path, found: CapsuleComparison, gated: Sequence[G
 
 
 def compared_summary(suite: Suite, differences: Sequence[CapsuleDifference]) -> str:
-    """A Markdown summary: the answer, a table of the differences, and each condition that did not
-    pass."""
+    """Return a Markdown summary: the answer, a table of the differences, and each condition that
+    did not pass."""
     if suite.of("failed"):
         head = "a condition failed"
     elif suite.of("broken"):
@@ -53,7 +53,8 @@ def compared_summary(suite: Suite, differences: Sequence[CapsuleDifference]) -> 
 
 
 def _listed(suite: Suite) -> list[str]:
-    """Lines of a list: the conditions that did not pass, the number that did, and the notes."""
+    """Return lines of a list: the conditions that did not pass, the number that did, and the
+    notes."""
     against = [*suite.of("failed"), *suite.of("broken"), *suite.of("undecided")]
     lines = [f"- **{plain(case.name)}**: {plain(case.said)}" for case in against]
     if passed := len(suite.of("passed")):
@@ -68,5 +69,5 @@ def _outcome(one: Gated, found: CapsuleComparison) -> CaseOutcome:
 
 
 def _place(cell: str) -> str:
-    """A cell in words: ``demo|LTE`` -> ``demo over LTE``."""
+    """Return a cell in words: ``demo|LTE`` -> ``demo over LTE``."""
     return cell.replace("|", " over ", 1).replace("|", ", ")

@@ -16,7 +16,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(suite: Suite) -> bytes:
-    """The suite as XML in UTF-8: one `testsuite` with a `testcase` per case."""
+    """Return the suite as XML in UTF-8: one `testsuite` with a `testcase` per case."""
     counts = {"tests": str(len(suite.cases))} | {
         name: str(sum(case.outcome == outcome for case in suite.cases))
         for name, outcome in _COUNTS.items()

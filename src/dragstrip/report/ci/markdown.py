@@ -7,13 +7,13 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|])")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """The lines of a table."""
+    """Return the lines of a table."""
     lines = [_row(head), f"|{'---|' * len(head)}"]
     return lines + [_row(row) for row in rows]
 
 
 def plain(text: str) -> str:
-    """The text on one line, with Markdown's special characters escaped."""
+    """Return the text on one line, with Markdown's special characters escaped."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 

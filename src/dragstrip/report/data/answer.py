@@ -39,8 +39,8 @@ class CellAnswer(Struct, frozen=True):
 
 
 def answer(cell: ReportCell, limit_s: float) -> CellAnswer:
-    """The answer for a cell, about page load time. `limit_s` is the client's time limit, at which
-    loads are censored."""
+    """Return the answer for a cell, about page load time. `limit_s` is the client's time limit, at
+    which loads are censored."""
     shown = _answer(cell, limit_s)
     return structs.replace(shown, sentence=shown.sentence + _too_long(cell))
 
@@ -53,7 +53,7 @@ _MTU: Mapping[MtuBehaviour, str] = {
 
 
 def _too_long(cell: ReportCell) -> str:
-    """A sentence that the network's MTU dropped packets, if it did: loads may fail by it."""
+    """Return a sentence that the network's MTU dropped packets, if it did: loads may fail by it."""
     some = [r for r in cell.results if r.too_long]
     if not some:
         return ""
@@ -91,7 +91,7 @@ def _answer(cell: ReportCell, limit_s: float) -> CellAnswer:
 
 
 def _verdict(cell: ReportCell) -> tuple[bool, str]:
-    """Whether any stack was shown to be slower than the fastest, and the sentence."""
+    """Return whether any stack was shown to be slower than the fastest, and the sentence."""
     best = lead(cell).leaders[0]
     # Each as best / rival, so that below 1 the best is faster.
     found = (compare_stacks(cell.seen, r.stack.name, best, "plt_ms") for r in cell.results)
@@ -147,7 +147,7 @@ def _ahead(name: str, ratios: list[float]) -> str:
 
 
 def _range(ratios: list[float]) -> str:
-    """Smallest and largest lead as a percentage: ``6.0 %``, or ``5.8 to 6.1 %`` if blocks
+    """Return smallest and largest lead as a percentage: ``6.0 %``, or ``5.8 to 6.1 %`` if blocks
     differ."""
     least, most = 1 - max(ratios), 1 - min(ratios)
     both = percent(least), percent(most)
@@ -155,7 +155,7 @@ def _range(ratios: list[float]) -> str:
 
 
 def _also(cell: ReportCell, best: str) -> str:
-    """A sentence on differences of the best stack from the others, besides the protocol."""
+    """Return a sentence on differences of the best stack from the others, besides the protocol."""
     stacks = {r.stack.name: r.stack for r in cell.results}
     said = sentences(stacks[best], list(stacks.values()))
     tuned = any(
@@ -210,8 +210,8 @@ def _why_none(cell: ReportCell) -> str:
 
 
 def _at_once(cell: ReportCell) -> str:
-    """A warning if a page's simultaneous connections crowd the upstream queue in virtual time;
-    empty otherwise."""
+    """Return a warning if a page's simultaneous connections crowd the upstream queue in virtual
+    time; empty otherwise."""
     full = [r for r in cell.results if r.dropped_up >= CROWDED]
     if cell.clock.kind != "network" or not full:
         return ""
@@ -225,8 +225,8 @@ def _at_once(cell: ReportCell) -> str:
 
 
 def _sockets(cell: ReportCell) -> str:
-    """A sentence on the stacks that opened the page's WebSockets over HTTP/1.1 beside their own
-    protocol; empty if none did."""
+    """Return a sentence on the stacks that opened the page's WebSockets over HTTP/1.1 beside their
+    own protocol; empty if none did."""
     some = [r for r in cell.results if r.sockets]
     beside = [r.stack.name for r in some if r.sockets_beside]
     if not beside:

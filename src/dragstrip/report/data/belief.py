@@ -52,7 +52,7 @@ class Belief(Struct, frozen=True, kw_only=True):
 
 
 def belief(study: Study, table: pl.LazyFrame) -> Belief:
-    """The trust in a study. `table` is visits.parquet."""
+    """Return the trust in a study. `table` is visits.parquet."""
     code = pl.col("verdict").str.split(",").alias("code")
     codes = table.filter(~pl.col("valid")).select(code).explode("code").group_by("code").len()
     reasons = dict(codes.collect(engine="streaming").iter_rows())
@@ -71,7 +71,7 @@ def belief(study: Study, table: pl.LazyFrame) -> Belief:
 
 
 def limits(used: Thresholds) -> tuple[ThresholdRow, ...]:
-    """Every threshold, ordered and worded as in the model."""
+    """Return every threshold, ordered and worded as in the model."""
     meanings = docstrings(model)["Thresholds"]
     return tuple(
         ThresholdRow(

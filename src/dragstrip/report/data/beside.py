@@ -11,15 +11,15 @@ from dragstrip.study.loader_error import predicted
 
 
 def beside(stacks: Sequence[Stack]) -> list[str]:
-    """The notes for a figure of these stacks; empty if there are none."""
+    """Return the notes for a figure of these stacks; empty if there are none."""
     first, *others = stacks
     differ = [said for other in others for said in sentences(other, [first])]
     return [*differ, *surroundings(stacks)]
 
 
 def surroundings(stacks: Sequence[Stack]) -> list[str]:
-    """The notes that apply to all stacks: those on browsers and servers, without differences of the
-    stacks."""
+    """Return the notes that apply to all stacks: those on browsers and servers, without differences
+    of the stacks."""
     if any(stack.loaded_by.follows_graphs for stack in stacks):
         said = [predicted(), servers(stacks)]
     else:
@@ -28,7 +28,7 @@ def surroundings(stacks: Sequence[Stack]) -> list[str]:
 
 
 def browsers(stacks: Sequence[Stack]) -> str:
-    """One sentence per browser, with the switches it ran with; empty if all are current."""
+    """Return one sentence per browser, with the switches it ran with; empty if all are current."""
     if all(stack.browser == TODAY for stack in stacks):
         return ""
     said = []

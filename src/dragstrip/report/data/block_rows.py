@@ -42,8 +42,8 @@ class BlockRows(Struct, frozen=True):
 
 
 def block_rows(cell: ReportCell, names: Sequence[str], files: Mapping[int, str]) -> BlockRows:
-    """The table of a cell's blocks. `names` are the stacks to show; ratios are to the first one.
-    `files` maps a row of visits.parquet to the visit's page."""
+    """Return the table of a cell's blocks. `names` are the stacks to show; ratios are to the first
+    one. `files` maps a row of visits.parquet to the visit's page."""
     attempts: dict[tuple[int, int], list[dict[str, object]]] = {}
     for row in _kept(cell, len(names)).iter_rows(named=True):
         index = index_of(row["block"])
@@ -57,8 +57,8 @@ def _attempts(cell: ReportCell) -> int:
 
 
 def _kept(cell: ReportCell, stacks: int) -> pl.DataFrame:
-    """All visits if there are few; otherwise those of invalid blocks first, then of blocks furthest
-    from the median load."""
+    """Return all visits if there are few; otherwise those of invalid blocks first, then of blocks
+    furthest from the median load."""
     visits = cell.seen.visits
     if visits.height <= MOST_ROWS * stacks:
         return visits

@@ -87,15 +87,15 @@ class ReportCell(Struct, frozen=True, kw_only=True):
 
 
 def cell_title(page: str, network: str, connection: str, clock: Clock = REAL) -> str:
-    """The title of a cell, such as ``demo over LTE``. It names connection mode and clock if they
-    are not the defaults."""
+    """Return the title of a cell, such as ``demo over LTE``. It names connection mode and clock if
+    they are not the defaults."""
     place = f"{page} over {network}" + ("" if connection == "first" else f", {connection}")
     return f"{place} in {clock.short}" if clock.virtual else place
 
 
 def page_file(number: int, place: str) -> str:
-    """Path of a cell's page from the report's folder. It contains the cell's number in the study,
-    from 1, and its name."""
+    """Return path of a cell's page from the report's folder. It contains the cell's number in the
+    study, from 1, and its name."""
     slug = re.sub(r"[^A-Za-z0-9._]+", "-", place).strip("-")[:80]
     return f"cells/{number}-{slug}.html"
 
@@ -103,7 +103,7 @@ def page_file(number: int, place: str) -> str:
 def cells(
     study: Study, table: pl.LazyFrame, metrics: Sequence[str] | None = None
 ) -> Iterator[ReportCell]:
-    """Every cell of the study, even without visits.
+    """Yield every cell of the study, even without visits.
 
     `table` is the same as for `dragstrip.results.observed.observed`.
     """

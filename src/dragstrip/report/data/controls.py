@@ -14,7 +14,7 @@ _NAMES = {
 
 
 def judgement(controls: Sequence[Control], saving: Saving | None) -> Iterator[str]:
-    """Sentences on the controls, and on the visits saved by stopping early."""
+    """Yield sentences on the controls, and on the visits saved by stopping early."""
     for name, said in by_metric(controls):
         yield f"controls, {name}: {said}"
     if saving and saving.slow:
@@ -32,7 +32,7 @@ def judgement(controls: Sequence[Control], saving: Saving | None) -> Iterator[st
 
 
 def by_metric(controls: Sequence[Control]) -> Iterator[tuple[str, str]]:
-    """Each metric that the controls measure, with the controls' result in words."""
+    """Yield each metric that the controls measure, with the controls' result in words."""
     for control in controls:
         if said := [*_same(control), *_held(control)]:
             yield _NAMES[control.metric], "; ".join(said)

@@ -23,8 +23,9 @@ _SHOWN = 100
 def coverage(
     study: Study, tables: Mapping[str, pl.LazyFrame], visits: Lookup | Sequence[Visit]
 ) -> Iterator[str]:
-    """Sentences on each page for which one of these happened. `tables` are a capsule's. `visits`
-    returns visits by their row; the first valid visit of each page is read. It may be empty."""
+    """Yield sentences on each page for which one of these happened. `tables` are a capsule's.
+    `visits` returns visits by their row; the first valid visit of each page is read. It may be
+    empty."""
     loaded = tables["visits"].filter(pl.col("valid") & (pl.col("outcome") == "loaded"))
     requests = tables["requests"].join(loaded.select(*_VISIT, "plt_ms"), on=_VISIT)
     # Only the origin's log has what workers ask for.

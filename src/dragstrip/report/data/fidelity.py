@@ -43,7 +43,7 @@ class PageFidelity(Struct, frozen=True, kw_only=True):
 
 
 def fidelity(study: Study, tables: Mapping[str, pl.LazyFrame]) -> tuple[PageFidelity, ...]:
-    """One entry per visited page of the study. `tables` are a capsule's."""
+    """Return one entry per visited page of the study. `tables` are a capsule's."""
     loaded = tables["visits"].filter(pl.col("outcome") == "loaded").select(_VISIT)
     visits = _collect(loaded.group_by("page", "stack").len())
     served = tables["served"].join(loaded, on=_VISIT, how="semi")

@@ -59,7 +59,7 @@ def lead(cell: ReportCell, metric: str = "plt_ms") -> Lead:
 
 
 def few_but_exact(cell: ReportCell) -> bool:
-    """Whether a cell has too few blocks for an interval but repeatable loads."""
+    """Return whether a cell has too few blocks for an interval but repeatable loads."""
     return cell.exact and 0 < cell.counted < ENOUGH_BLOCKS
 
 

@@ -21,7 +21,8 @@ class Outlier(Struct, frozen=True):
 
 
 def outlier(typical: Visit, visits: Sequence[Visit]) -> Outlier | None:
-    """The outlier among the visits of one stack; None if there are too few visits or no frames."""
+    """Return the outlier among the visits of one stack; None if there are too few visits or no
+    frames."""
     seen = [(v, v.visual) for v in visits if v.visual and v.id != typical.id]
     if typical.visual is None or len(seen) + 1 < FEWEST:
         return None
@@ -32,7 +33,7 @@ def outlier(typical: Visit, visits: Sequence[Visit]) -> Outlier | None:
 
 
 def apart_ms(a: Visual, b: Visual) -> float:
-    """The area between two curves of visual progress, in ms.
+    """Return the area between two curves of visual progress, in ms.
 
     It is the difference of the two SpeedIndex values if the curves do not cross, otherwise more.
     """

@@ -20,9 +20,9 @@ class ShownVisit(Struct, frozen=True):
 
 
 def shown(cell: ReportCell, room: int, also: Collection[str] = ()) -> list[ShownVisit]:
-    """The visits to show, each once. Those in `also` always get a page. The others get one until
-    their requests exceed `room`: each stack's typical visit, then the invalid ones in order, then
-    each stack's slowest."""
+    """Return the visits to show, each once. Those in `also` always get a page. The others get one
+    until their requests exceed `room`: each stack's typical visit, then the invalid ones in order,
+    then each stack's slowest."""
     taken: dict[int, ShownVisit] = {}
     for why, row, requests in _candidates(cell, also):
         if row in taken:
@@ -36,7 +36,7 @@ def shown(cell: ReportCell, room: int, also: Collection[str] = ()) -> list[Shown
 
 
 def _candidates(cell: ReportCell, also: Collection[str]) -> Iterator[tuple[str, int, int]]:
-    """The candidates, each with why it is shown, its row, and its number of requests."""
+    """Yield the candidates, each with why it is shown, its row, and its number of requests."""
     visits = cell.seen.visits
     if also:
         id_ = pl.concat_str("block", "stack", "attempt", separator="|")
@@ -51,8 +51,8 @@ def _candidates(cell: ReportCell, also: Collection[str]) -> Iterator[tuple[str, 
 
 
 def _by_load(cell: ReportCell, rows: pl.DataFrame) -> pl.DataFrame:
-    """The visits sorted by page load time, so that the middle one is typical: of two middle visits,
-    the faster one. A failed load is the slowest."""
+    """Return the visits sorted by page load time, so that the middle one is typical: of two middle
+    visits, the faster one. A failed load is the slowest."""
     loaded = pl.col("outcome") == "loaded"
     load = pl.when(loaded).then("plt_ms").otherwise(pl.lit(cell.seen.limit_ms))
     return rows.sort(load, maintain_order=True)

@@ -21,7 +21,7 @@ class SpreadRow(Struct, frozen=True):
 
 
 def spread_rows(cell: ReportCell) -> Iterator[SpreadRow]:
-    """Rows with the spread of each stack on a cell. Yields nothing if no block counts."""
+    """Yield rows with the spread of each stack on a cell. Yields nothing if no block counts."""
     first = cell.results[0].stack.name
     for result in cell.results:
         loads_ms = result.loads.known.tolist()

@@ -7,7 +7,7 @@ from dragstrip.results.blocks import observe
 
 
 def typical(visits: Sequence[Visit], limit_ms: float) -> Visit | None:
-    """The visit of median page load time (the lower of two); None without visits.
+    """Return the visit of median page load time (the lower of two); None without visits.
 
     A load that failed or timed out counts as `limit_ms`, the client's time limit.
     """

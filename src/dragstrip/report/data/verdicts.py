@@ -44,7 +44,7 @@ class Verdicts(Struct, frozen=True, kw_only=True):
 
 
 def verdicts(study: Study, table: pl.LazyFrame, files: Mapping[int, str]) -> Verdicts:
-    """The invalid visits of a study. `table` is visits.parquet; `files` maps its rows to the
+    """Return the invalid visits of a study. `table` is visits.parquet; `files` maps its rows to the
     visits' pages."""
     made = {
         stack: (visits, invalid)

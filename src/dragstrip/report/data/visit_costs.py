@@ -50,7 +50,7 @@ class EvidenceSummary(Struct, frozen=True, kw_only=True):
 
 
 def evidence(study: Study, table: pl.LazyFrame) -> EvidenceSummary:
-    """The evidence of a study. `table` is visits.parquet."""
+    """Return the evidence of a study. `table` is visits.parquet."""
     total = sum((pl.col(f"overhead_{name}") for name in OVERHEAD), pl.lit(0.0)).alias("total")
     sums = [pl.len().alias("visits"), (~pl.col("valid")).sum().alias("invalid")]
     whole = _collect(table.select(*sums, total.median())).row(0, named=True)

@@ -9,8 +9,8 @@ from dragstrip.model.study import Study
 
 
 def ways(study: Study, requests: pl.LazyFrame) -> Iterator[str]:
-    """A sentence for each way in which the stacks differ. `requests` is the capsule's table of that
-    name."""
+    """Yield a sentence for each way in which the stacks differ. `requests` is the capsule's table
+    of that name."""
     answered = requests.filter(pl.col("protocol").is_not_null() & (pl.col("error") == ""))
     by_stack = {
         row["stack"]: row

@@ -63,8 +63,8 @@ def bounds(rows: Sequence[AuditRow]) -> Spec | None:
 
 
 def shares(rows: Sequence[AuditRow]) -> Spec | None:
-    """Protocols of captures labelled QUIC, as bars of answers. Captures with the least QUIC come
-    first."""
+    """Return protocols of captures labelled QUIC, as bars of answers. Captures with the least QUIC
+    come first."""
     labelled = [r for r in rows if r.claims.protocol == "quic" and r.protocol_answers]
     if not labelled:
         return None
@@ -95,8 +95,8 @@ def shares(rows: Sequence[AuditRow]) -> Spec | None:
 
 
 def connects(rows: Sequence[AuditRow]) -> Spec | None:
-    """A chart of each capture's fastest connect in ms, grouped by the round trip that it claims,
-    with a line at that round trip. None if no capture has both."""
+    """Return a chart of each capture's fastest connect in ms, grouped by the round trip that it
+    claims, with a line at that round trip. None if no capture has both."""
     points = [
         {"claim": f"{r.claims.rtt_ms:g} ms", "connect": r.connect_min_ms, "spread": _spread(i)}
         for i, r in enumerate(rows)

@@ -32,7 +32,7 @@ class ConnectionPicture(Struct, frozen=True):
 
 
 def connection_pictures(capsule: Capsule, visit: Visit) -> list[ConnectionPicture]:
-    """Two pictures per large connection of the visit; none if its packets were not kept.
+    """Return two pictures per large connection of the visit; none if its packets were not kept.
 
     Raises `NoTshark` if they were never dissected and tshark is missing.
     """
@@ -54,8 +54,8 @@ def connection_pictures(capsule: Capsule, visit: Visit) -> list[ConnectionPictur
 
 
 def sending(flow: Flow, mine: Sequence[Packet], windows: Sequence[Window]) -> ConnectionPicture:
-    """The origin's bytes against time, above the bytes in flight and, if there is a qlog, the
-    congestion window."""
+    """Return the origin's bytes against time, above the bytes in flight and, if there is a qlog,
+    the congestion window."""
     down = [p for p in mine if p.side == "down" and p.payload]
     numbers = _numbers(down)
     sent = [
@@ -89,7 +89,7 @@ def sending(flow: Flow, mine: Sequence[Packet], windows: Sequence[Window]) -> Co
 
 
 def streams(flow: Flow, mine: Sequence[Packet]) -> ConnectionPicture:
-    """The times at which the browser could read each stream's bytes, one row per stream."""
+    """Return the times at which the browser could read each stream's bytes, one row per stream."""
     paths = {s: path for p in mine for s, path in zip(p.requests, p.paths, strict=False)}
     asked = {s: p.time_ms for p in reversed(mine) for s in p.requests}
     chunks = list(_chunks(mine))
@@ -175,7 +175,8 @@ def _flight(flow: Flow, rows: Sequence[Row]) -> Spec:
 
 
 def _in_flight(mine: Sequence[Packet]) -> Iterator[Row]:
-    """Bytes in flight over TCP at the origin: highest byte sent minus highest byte acknowledged."""
+    """Yield bytes in flight over TCP at the origin: highest byte sent minus highest byte
+    acknowledged."""
     seen = [(p.at_origin_ms, p) for p in mine if p.at_origin_ms is not None]
     sent = acknowledged = 0
     for ms, p in sorted(seen, key=lambda s: s[0]):
@@ -187,7 +188,7 @@ def _in_flight(mine: Sequence[Packet]) -> Iterator[Row]:
 
 
 def _told(windows: Sequence[Window]) -> Iterator[Row]:
-    """Rows of windows and bytes in flight from the origin's qlog."""
+    """Yield rows of windows and bytes in flight from the origin's qlog."""
     for w in windows:
         for what, value in (("in flight", w.in_flight_bytes), ("window", w.window_bytes)):
             if value is not None:
@@ -230,7 +231,7 @@ def _sending_caption(flow: Flow) -> str:
 
 
 def _connection(visit: Visit, flow: Flow) -> Connection | None:
-    """The origin's record of the flow, found by the client's port."""
+    """Return the origin's record of the flow, found by the client's port."""
     port = int(flow.client.rpartition(":")[2])
     quic = flow.protocol == "h3"
     same = (c for c in visit.connections if c.client_port == port)

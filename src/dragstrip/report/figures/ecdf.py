@@ -22,9 +22,9 @@ _WIDTH = 860
 
 
 def curves(cell: ReportCell) -> dict[str, Any]:
-    """Curves by metric and stack: `x` (in seconds for times), `y` (share of visits with a value of
-    at most x), the median `mid`, and `lost`, the number of loads without a value. Metrics and
-    stacks without a value are left out.
+    """Return curves by metric and stack: `x` (in seconds for times), `y` (share of visits with a
+    value of at most x), the median `mid`, and `lost`, the number of loads without a value. Metrics
+    and stacks without a value are left out.
 
     Loads that failed or timed out have no step, so the curve ends below 1.
     """
@@ -50,8 +50,8 @@ def curves(cell: ReportCell) -> dict[str, Any]:
 
 
 def specification(study: Study) -> Spec:
-    """The figure's specification. The page's script fills its data sets `curves`, `points` and
-    `middles`."""
+    """Return the figure's specification. The page's script fills its data sets `curves`, `points`
+    and `middles`."""
     names = [s.name for s in study.stacks]
     tint = {"domain": names, "range": [colour(s.protocol) for s in study.stacks]}
     patterns = {"domain": names, "range": [list(p) for p in dashes(study.stacks)]}

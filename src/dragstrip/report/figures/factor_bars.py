@@ -19,7 +19,8 @@ _FASTER, _SLOWER, _OPEN, _END = "#1a9c86", "#b3261e", "#b9bec8", "#1d2129"
 
 
 def drawing(answer: Why, found: WhyCell | Pooled) -> str:
-    """The chart as SVG. Its axis is logarithmic, so equal ratios have equal bars. A is at 1."""
+    """Return the chart as SVG. Its axis is logarithmic, so equal ratios have equal bars. A is at
+    1."""
     steps: list[tuple[str, Span, bool]] = [(p.words, p, p.shown) for p in by_size(found)]
     left = found.unexplained
     shown = left.low is not None and left.high is not None and not left.low <= 1 <= left.high
@@ -57,7 +58,8 @@ def drawing(answer: Why, found: WhyCell | Pooled) -> str:
 
 
 def _reach(ratios: list[float]) -> tuple[float, float]:
-    """Range of the axis: at least 5 % beyond the bars on both sides, but at most a factor of 8."""
+    """Return range of the axis: at least 5 % beyond the bars on both sides, but at most a factor of
+    8."""
     low, high = min(ratios) / 1.02, max(ratios) * 1.02
     return max(low, 1 / 8), min(high, 8.0)
 
@@ -90,7 +92,7 @@ def _end(name: str, row: int, at: float, value: str) -> Iterator[str]:
 def _bar(
     row: int, texts: tuple[str, str], at: float, one: Span, sure: bool, x: _Scale
 ) -> Iterator[str]:
-    """SVG of one bar, with `texts` to its left and right."""
+    """Yield SVG of one bar, with `texts` to its left and right."""
     top, middle = TOP + ROW * row + 6, TOP + ROW * row + ROW / 2
     begin, end = x(at), x(at * one.ratio)
     fill = _OPEN if not sure else _FASTER if one.ratio < 1 else _SLOWER

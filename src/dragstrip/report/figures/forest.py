@@ -12,15 +12,15 @@ _LEAST = math.log(1.1)
 
 
 def reach(comparisons: Sequence[Comparison]) -> float:
-    """Half the width of the axis, as a logarithm: wide enough for all intervals, but at most a
-    factor of 8."""
+    """Return half the width of the axis, as a logarithm: wide enough for all intervals, but at most
+    a factor of 8."""
     ends = [abs(math.log(x)) for c in comparisons for x in (c.least, c.most, c.ratio) if x]
     return min(max([_LEAST, *ends]), math.log(8))
 
 
 def forest(c: Comparison | None, reach: float, colour: str) -> str:
-    """The plot of one row as SVG. An interval beyond the axis is cut off. Without a comparison,
-    only the line at 1 is drawn."""
+    """Return the plot of one row as SVG. An interval beyond the axis is cut off. Without a
+    comparison, only the line at 1 is drawn."""
 
     def x(value: float) -> float:
         share = max(-1.0, min(1.0, math.log(value) / reach if value > 0 else -1.0))

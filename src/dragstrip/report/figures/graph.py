@@ -26,7 +26,7 @@ _COLOURS = {
 
 
 def draw_graph(page: Page, graph: Graph) -> str:
-    """The drawing as a file's text. Everything that comes from the page is escaped."""
+    """Return the drawing as a file's text. Everything that comes from the page is escaped."""
     made = environment()
     made.globals.update(counted=counted)
     steps = places(graph)
@@ -57,7 +57,7 @@ def places(graph: Graph) -> list[float | None]:
 
 
 def binding(graph: Graph, steps: Sequence[float | None], node: Node) -> Wait | None:
-    """The wait that ends last; waits for the load event are ignored."""
+    """Return the wait that ends last; waits for the load event are ignored."""
     sizes = _sizes(graph)
     known = [(h, w) for w in node.waits if (h := _held(w, steps, sizes)) is not None]
     return max(known, key=lambda pair: pair[0])[1] if known else None
@@ -72,7 +72,7 @@ def _held(wait: Wait, steps: Sequence[float | None], sizes: Sequence[int]) -> fl
 
 
 def _sizes(graph: Graph) -> list[int]:
-    """The most bytes of each node that any wait needs."""
+    """Return the most bytes of each node that any wait needs."""
     most = [0] * len(graph.nodes)
     for wait in (w for n in (*graph.nodes,) for w in n.waits):
         if wait.node != LOAD:
@@ -117,7 +117,7 @@ def _grid(last: float, scale: float, height: int) -> Iterator[str]:
 
 
 def _line(graph: Graph, steps: Sequence[float | None], index: int, scale: float) -> str:
-    """A line to a request from the node that it waits for last."""
+    """Return a line to a request from the node that it waits for last."""
     wait = binding(graph, steps, graph.nodes[index])
     start = steps[index]
     if wait is None or start is None:

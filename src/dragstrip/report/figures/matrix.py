@@ -50,8 +50,8 @@ def leads(cell: ReportCell) -> dict[str, Lead]:
 def rows(
     study: Study, entries: Sequence[MatrixEntry]
 ) -> dict[tuple[str, ConnectionMode], list[MatrixEntry | None]]:
-    """Entries in the order of networks, by page and connection mode; None for cells that the study
-    does not visit."""
+    """Return entries in the order of networks, by page and connection mode; None for cells that the
+    study does not visit."""
     found = {(e.page, e.network, e.connection): e for e in entries}
     return {
         (p.name, connection): [found.get((p.name, n.name, connection)) for n in study.networks]
@@ -61,7 +61,7 @@ def rows(
 
 
 def known(entries: Sequence[MatrixEntry]) -> list[Metric]:
-    """The metrics for which some cell has an answer, and page load time."""
+    """Return the metrics for which some cell has an answer, and page load time."""
     return [
         m
         for m in RANKED
@@ -70,8 +70,8 @@ def known(entries: Sequence[MatrixEntry]) -> list[Metric]:
 
 
 def shares(study: Study, entries: Sequence[MatrixEntry], metric: str) -> list[ResultShare]:
-    """Number of cells for each sole leader, then for ties, then without a leader. Zero counts are
-    left out."""
+    """Return number of cells for each sole leader, then for ties, then without a leader. Zero
+    counts are left out."""
     found = [e.leads[metric] for e in entries]
     alone = Counter(x.leaders[0] for x in found if x.kind == "lead")
     ties = Counter(listed(sorted(x.leaders)) for x in found if x.kind == "tie")
@@ -88,7 +88,7 @@ def shares(study: Study, entries: Sequence[MatrixEntry], metric: str) -> list[Re
 
 
 def tint(stack: Stack, found: Lead) -> str:
-    """The leader's colour mixed with white, stronger for larger leads, but always light enough for
-    dark text."""
+    """Return the leader's colour mixed with white, stronger for larger leads, but always light
+    enough for dark text."""
     depth = 14 + 34 * min(found.share / 0.4, 1)
     return f"color-mix(in srgb, {colour(stack.protocol)} {depth:.0f}%, white)"

@@ -21,7 +21,7 @@ _COLOURS |= {"image": "#1a9c86", "other": "#8b8f98"}
 
 
 def draw(page: Page, checks: Sequence[Check]) -> str:
-    """The drawing as a file's text. Everything that comes from the page is escaped."""
+    """Return the drawing as a file's text. Everything that comes from the page is escaped."""
     made = environment()
     roots = initiator_tree(page)
     made.globals.update(size=size, percent=percent, duration=duration, counted=counted)
@@ -39,12 +39,12 @@ def draw(page: Page, checks: Sequence[Check]) -> str:
 
 
 def timed(page: Page) -> bool:
-    """Whether the recording has request times."""
+    """Return whether the recording has request times."""
     return any(r.time_ms for r in page.resources)
 
 
 def kind(resource: Resource) -> str:
-    """The resource's kind, by media type: one of the names of colours."""
+    """Return the resource's kind, by media type: one of the names of colours."""
     major, _, minor = resource.mime.partition("/")
     if major in ("image", "font"):
         return major

@@ -40,7 +40,7 @@ def faint(protocol: Protocol | None) -> str:
 
 
 def dashes(stacks: Sequence[Stack]) -> list[tuple[int, ...]]:
-    """A dash pattern for each stack: solid for the first stack of a protocol, dashed for the
+    """Return a dash pattern for each stack: solid for the first stack of a protocol, dashed for the
     others."""
     protocols = [s.protocol for s in stacks]
     return [_DASHES[protocols[:i].count(p) % len(_DASHES)] for i, p in enumerate(protocols)]

@@ -53,7 +53,7 @@ CellLoads = Sequence[Observations]
 
 
 def spreads(study: Study, loads: Mapping[CellKey, CellLoads]) -> Iterator[SpreadFigure]:
-    """A figure for every page that was loaded over networks that differ only in loss."""
+    """Yield a figure for every page that was loaded over networks that differ only in loss."""
     for page in study.pages:
         for connection in study.connections:
             for family in _families(study.networks):
@@ -76,7 +76,8 @@ def _level(network: Network, loads: CellLoads) -> SpreadLevel:
 
 
 def _families(networks: Sequence[Network]) -> Iterator[list[Network]]:
-    """Groups of networks that differ only in name, source and random loss, by ascending loss."""
+    """Yield groups of networks that differ only in name, source and random loss, by ascending
+    loss."""
     families: dict[Network, list[Network]] = {}
     for network in networks:
         families.setdefault(_lossless(network), []).append(network)
@@ -95,7 +96,7 @@ def _lossless(network: Network) -> Network:
 
 
 def drawing(spread: SpreadFigure) -> str:
-    """The SVG: one group of boxes per loss rate, with a box per stack."""
+    """Return the SVG: one group of boxes per loss rate, with a box per stack."""
     highest_ms = max(ms for level in spread.levels for own in level.loads for ms in own)
     scale = (HEIGHT - TOP - FOOT) / (highest_ms * 1.04)
 
@@ -132,7 +133,7 @@ def _axis(highest_ms: float, y: Callable[[float], float]) -> Iterator[str]:
 def _box(
     loads: Sequence[float], tint: str, centre: float, wide: float, y: Callable[[float], float]
 ) -> Iterator[str]:
-    """SVG of Tukey's box left of the centre, and of every visit in order to the right."""
+    """Yield SVG of Tukey's box left of the centre, and of every visit in order to the right."""
     seen, middle = box(loads), centre - wide / 2 - 2
     yield (
         f'<path d="M{middle:.1f} {y(seen.low):.1f}V{y(seen.q1):.1f}M{middle:.1f} {y(seen.q3):.1f}'
@@ -153,7 +154,7 @@ def _box(
 
 
 def _loss(level: SpreadLevel) -> str:
-    """The loss rate in words, per direction and two-way."""
+    """Return the loss rate in words, per direction and two-way."""
     network = level.network
     text = (
         f"{plain(network.down.mean_loss * 100)} % down, {plain(network.up.mean_loss * 100)} % up "

@@ -15,23 +15,23 @@ INK, SOFT, _GRID = "#1d2129", "#9aa0ab", "#e6e8ec"
 
 
 def number(field: str, **more: Any) -> Spec:
-    """A channel that encodes a field of numbers."""
+    """Return a channel that encodes a field of numbers."""
     return {"field": field, "type": "quantitative", **more}
 
 
 def name(field: str, **more: Any) -> Spec:
-    """A channel that encodes a field of names."""
+    """Return a channel that encodes a field of names."""
     return {"field": field, "type": "nominal", **more}
 
 
 def layer(rows: Sequence[Row] | str, mark: str, looks: Spec, **encoding: Any) -> Spec:
-    """Marks for `rows`, or for the data set of that name."""
+    """Return marks for `rows`, or for the data set of that name."""
     data = {"name": rows} if isinstance(rows, str) else {"values": list(rows)}
     return {"data": data, "mark": {"type": mark, **looks}, "encoding": encoding}
 
 
 def figure(chart: Spec, **legend: Any) -> Spec:
-    """The chart with the report's fonts and colours. `legend` overrides properties of its
+    """Return the chart with the report's fonts and colours. `legend` overrides properties of its
     legend."""
     config = {
         "font": "Inter, 'Helvetica Neue', Arial, sans-serif",

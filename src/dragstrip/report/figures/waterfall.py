@@ -29,8 +29,8 @@ class Phase(Struct, frozen=True):
 
 
 def phases(request: Request, until_ms: float) -> list[Phase]:
-    """The phases of a request: queue, connect, TLS, wait and receive, in order and without overlap.
-    Empty ones are left out.
+    """Return the phases of a request: queue, connect, TLS, wait and receive, in order and without
+    overlap. Empty ones are left out.
 
     A timestamp that the browser did not give ends no phase. QUIC has one handshake for both, which
     browsers report as TLS. A request without an end is drawn to `until_ms`, the visit's end.
@@ -54,8 +54,8 @@ def phases(request: Request, until_ms: float) -> list[Phase]:
 
 
 def waterfall(visit: Visit, until_ms: float) -> str:
-    """The waterfall of a visit as SVG. `until_ms` is the end of the time axis; pictures to compare
-    should share it. Text from the page is escaped."""
+    """Return the waterfall of a visit as SVG. `until_ms` is the end of the time axis; pictures to
+    compare should share it. Text from the page is escaped."""
     groups = _groups(visit)
     row = next(height for limit, height in _ROWS if len(visit.requests) <= limit)
     height = AXIS + FOOT + sum(18 + row * len(group) for group in groups)
@@ -72,7 +72,8 @@ def waterfall(visit: Visit, until_ms: float) -> str:
 
 
 def _groups(visit: Visit) -> list[list[Request]]:
-    """Requests by connection or host. Groups, and the requests in each, are ordered by start."""
+    """Return requests by connection or host. Groups, and the requests in each, are ordered by
+    start."""
     found: dict[tuple[str, int], list[Request]] = {}
     for request in sorted(visit.requests, key=lambda r: r.start_ms):
         many = request.connection and request.protocol not in (None, "h1")
@@ -98,7 +99,7 @@ def _rows(
 
 
 def _about(group: Sequence[Request], others: Sequence[str]) -> str:
-    """The heading of a group. `others` are hosts besides its first."""
+    """Return the heading of a group. `others` are hosts besides its first."""
     used = {r.connection for r in group if r.connection}
     protocols = ", ".join(sorted({r.protocol for r in group if r.protocol})) or "no answer"
     said = [protocols, counted(len(group), "request")]
@@ -110,7 +111,7 @@ def _about(group: Sequence[Request], others: Sequence[str]) -> str:
 
 
 def _request(request: Request, host: str, end_ms: float, scale: float, top: float, row: int) -> str:
-    """SVG of one request. Its host is named if it is not `host`, the group's first."""
+    """Return SVG of one request. Its host is named if it is not `host`, the group's first."""
     found = phases(request, end_ms)
     bars = "".join(_bar(p, request, scale, top, row) for p in found)
     label = _text(12, top + row - 3, _path(host, request.url, row), "path")
@@ -155,7 +156,7 @@ def _title(request: Request, found: Sequence[Phase]) -> str:
 
 
 def _path(host: str, url: str, row: int) -> str:
-    """The end of the path, which is more distinctive than its beginning."""
+    """Return the end of the path, which is more distinctive than its beginning."""
     parts = urlsplit(url)
     path = host + parts.path + (f"?{parts.query}" if parts.query else "")
     room = 40 if row > 10 else 52

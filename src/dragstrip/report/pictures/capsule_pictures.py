@@ -107,7 +107,7 @@ def _filmstrip(study: Study, films: Sequence[Film]) -> CellPicture:
 
 
 def _outlier(capsule: Capsule, found: Sequence[Outlier]) -> Iterator[CellPicture]:
-    """The outlier among all stacks, next to its stack's typical visit."""
+    """Yield the outlier among all stacks, next to its stack's typical visit."""
     if not found:
         return
     odd = max(found, key=lambda o: o.apart_ms)

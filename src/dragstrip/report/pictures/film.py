@@ -43,11 +43,11 @@ class Film(Struct, frozen=True, kw_only=True):
         return max((ms for _, ms in self.marks), default=self.frames[-1].time_ms)
 
     def at(self, ms: float) -> Frame:
-        """The frame on screen at this time."""
+        """Return the frame on screen at this time."""
         return self.frames[max(0, bisect_right(self.frames, ms, key=lambda f: f.time_ms) - 1)]
 
     def changed(self, after_ms: float, until_ms: float) -> bool:
-        """Whether anything visible changed between the two times."""
+        """Return whether anything visible changed between the two times."""
         return any(after_ms < ms <= until_ms for ms, _ in self.visual.progress)
 
     def complete(self, ms: float) -> float:
@@ -57,7 +57,7 @@ class Film(Struct, frozen=True, kw_only=True):
 
 
 def film(capsule: Path, visit: Visit) -> Film | None:
-    """The film of a visit; None if its frames were not recorded or are missing."""
+    """Return the film of a visit; None if its frames were not recorded or are missing."""
     kept = frames_file(capsule, visit)
     if visit.visual is None or not kept.exists():
         return None
@@ -66,6 +66,6 @@ def film(capsule: Path, visit: Visit) -> Film | None:
 
 
 def picture(frame: Frame) -> Image.Image:
-    """The decoded frame, in RGB."""
+    """Return the decoded frame, in RGB."""
     with Image.open(io.BytesIO(frame.jpeg)) as image:
         return image.convert("RGB")

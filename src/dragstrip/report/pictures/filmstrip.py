@@ -41,7 +41,7 @@ _STYLE = (
 
 
 def filmstrip(films: Sequence[Film], stacks: Sequence[Stack], names: Sequence[str]) -> str:
-    """The SVG of the films. `stacks` and `names` have the same order."""
+    """Return the SVG of the films. `stacks` and `names` have the same order."""
     apart = step(max(film.end_ms for film in films), _COLUMNS, (1, 2, 2.5, 5))
     columns = int(max(film.end_ms for film in films) // apart) + 1
     axis = _Axis(apart, columns)
@@ -78,7 +78,7 @@ def _ticks(axis: _Axis, bottom: float) -> Iterator[str]:
 
 
 def _row(film: Film, stack: Stack, name: str, axis: _Axis, top: float) -> tuple[list[str], float]:
-    """SVG of a strip with its marks, and the y of the next strip."""
+    """Return SVG of a strip with its marks, and the y of the next strip."""
     width = axis.pitch - _GAP
     size = picture(film.frames[0]).size
     tall = width * size[1] / size[0]
@@ -113,7 +113,7 @@ def _row(film: Film, stack: Stack, name: str, axis: _Axis, top: float) -> tuple[
 
 
 def _marks(film: Film, axis: _Axis, top: float, tint: str) -> tuple[list[str], int]:
-    """SVG of the named moments below a strip, and the number of lines they take."""
+    """Return SVG of the named moments below a strip, and the number of lines they take."""
     lines: list[str] = []
     words: list[str] = []
     ends: list[float] = []
@@ -159,7 +159,7 @@ def _curves(
 
 
 def _id(film: Film, name: str, frame: Frame) -> str:
-    """An id that is unique among all films of a page."""
+    """Return an id that is unique among all films of a page."""
     whole = f"{film.visit.id} {name} {frame.time_ms}"
     return "f" + hashlib.sha256(whole.encode()).hexdigest()[:12]
 

@@ -32,7 +32,7 @@ _INK, _SOFT, _LINE, _PAPER = "#1d2129", "#5c626e", "#dfe2e7", "#ffffff"
 
 
 def race_picture(films: Sequence[Film], stacks: Sequence[Stack], title: str, note: str) -> bytes:
-    """The race as a looping WebP. `stacks` and `films` have the same order.
+    """Return the race as a looping WebP. `stacks` and `films` have the same order.
 
     The picture is the largest that fits into `LIMIT_BYTES`, or else the smallest.
     """
@@ -45,8 +45,8 @@ def race_picture(films: Sequence[Film], stacks: Sequence[Stack], title: str, not
 
 
 def moments(films: Sequence[Film]) -> list[int]:
-    """Times in ms at which the picture changes: at each frame and each tick of the clock, rounded
-    to `GRID_MS`."""
+    """Return times in ms at which the picture changes: at each frame and each tick of the clock,
+    rounded to `GRID_MS`."""
     end_ms = max(film.end_ms for film in films)
     tick = max(100, math.ceil(end_ms / _TICKS / GRID_MS) * GRID_MS)
     shown = (frame.time_ms for film in films for frame in film.frames)
@@ -111,7 +111,7 @@ class _Canvas:
         return round(units * self._scale)
 
     def _places(self) -> Iterator[tuple[int, int]]:
-        """Upper left corner of each screen."""
+        """Yield upper left corner of each screen."""
         across = min(_ACROSS, len(self._films))
         for i in range(len(self._films)):
             row, column = divmod(i, across)

@@ -14,7 +14,7 @@ from dragstrip.report.words.audit import sentences
 
 
 def page(title: str, summary: AuditSummary, rows: Sequence[AuditRow]) -> str:
-    """The page's HTML. Everything that comes from captures is escaped."""
+    """Return the page's HTML. Everything that comes from captures is escaped."""
     made = environment()
     return made.get_template("audit.html.j2").render(
         title=title,

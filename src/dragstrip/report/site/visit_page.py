@@ -56,8 +56,8 @@ class VisitPage(Struct, frozen=True, kw_only=True):
 def draw(
     capsule: Capsule, cell: ReportCell, wanted: list[ShownVisit], lookup: Lookup, stem: str
 ) -> list[VisitPage]:
-    """The pages of these visits, with a common time axis. `stem` is the beginning of the pages'
-    file names.
+    """Return the pages of these visits, with a common time axis. `stem` is the beginning of the
+    pages' file names.
 
     Empty if the capsule lacks its journal.
     """
@@ -107,7 +107,7 @@ def _plain(text: str) -> str:
 
 
 def judged(visit: Visit, reasons: list[str]) -> Visit:
-    """The visit with the reasons in the table, which also take the rest of the block into
+    """Return the visit with the reasons in the table, which also take the rest of the block into
     account."""
     pairs = (text.partition(": ") for text in reasons)
     told = tuple(Reason(_code(code), detail) for code, _, detail in pairs)

@@ -26,7 +26,8 @@ cell."""
 
 
 def render(study: Study, cells: Sequence[ReportCell], found: Belief) -> RenderableType:
-    """The result to print with a `rich.console.Console`, on stderr if stdout carries JSON."""
+    """Return the result to print with a `rich.console.Console`, on stderr if stdout carries
+    JSON."""
     shown = [_list(cells)] if len(cells) > SPELLED_OUT else _parts(study, cells)
     return Group(*shown, *_doubts(found))
 
@@ -102,7 +103,8 @@ def _row(result: StackResult, *, baseline: bool) -> list[Text]:
 
 
 def _asked(cell: ReportCell, metrics: Sequence[Metric]) -> Table:
-    """A table of the study's own metrics, one row each: medians, and ratios to the first stack."""
+    """Return a table of the study's own metrics, one row each: medians, and ratios to the first
+    stack."""
     first = cell.results[0].stack.name
     table = Table()
     table.add_column("median", overflow="fold")
@@ -122,8 +124,8 @@ def _one(result: StackResult, metric: Metric) -> str:
 
 
 def _page_load(result: StackResult) -> str:
-    """The median page load time in words. If the median load did not end, only "longer than the
-    limit" is known."""
+    """Return the median page load time in words. If the median load did not end, only "longer than
+    the limit" is known."""
     found = _value(result.medians.get("plt_ms"))
     return f"> {found}" if result.censored * 2 > len(result.loads.values) else found
 

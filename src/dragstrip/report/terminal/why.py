@@ -21,7 +21,7 @@ from dragstrip.results.compare.wire_evidence import Evidence
 
 
 def render(answer: Why) -> RenderableType:
-    """The attribution to print with a `rich.console.Console`."""
+    """Return the attribution to print with a `rich.console.Console`."""
     return Group(*_parts(answer))
 
 
@@ -39,7 +39,7 @@ def _parts(answer: Why) -> Iterator[RenderableType]:
 
 
 def _evidence(answer: Why, found: Evidence) -> Iterator[RenderableType]:
-    """Observations of both stacks that point to causes which no experiment can show."""
+    """Yield observations of both stacks that point to causes which no experiment can show."""
     table = Table(title="seen, in the median visit", title_justify="left")
     table.add_column("", overflow="fold")
     for name in (answer.a, answer.b):

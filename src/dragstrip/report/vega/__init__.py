@@ -12,5 +12,5 @@ LICENCES = Path(__file__).with_name("LICENSES.txt")
 
 
 def script() -> str:
-    """JavaScript that defines `vegaEmbed` for a page. It needs no network."""
+    """Return JavaScript that defines `vegaEmbed` for a page. It needs no network."""
     return gzip.decompress(_PACKED.read_bytes()).decode()

@@ -5,7 +5,7 @@ from dragstrip.report.words.numbers import counted, listed, percent
 
 
 def sentences(summary: AuditSummary) -> list[str]:
-    """One sentence per rule. Rules with nothing to judge are left out."""
+    """Return one sentence per rule. Rules with nothing to judge are left out."""
     n = summary.captures
     found = [f"Something speaks against {summary.unbelievable} of {counted(n, 'capture')}."]
     if summary.nothing_to_judge:

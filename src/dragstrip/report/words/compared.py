@@ -22,7 +22,8 @@ def metric_of(found: "CapsuleDifference") -> str:
 
 
 def ratio_of(found: "CapsuleDifference") -> str:
-    """A ratio with its interval, such as ``1.128 (0.920 to 1.384)``, or why there is no ratio."""
+    """Return a ratio with its interval, such as ``1.128 (0.920 to 1.384)``, or why there is no
+    ratio."""
     from dragstrip.stats.spread import LEAST
 
     if found.ratio is None and found.n_a:
@@ -47,13 +48,13 @@ def loads_of(found: "CapsuleDifference") -> str:
 
 
 def decided_by(gated: "Gated") -> str:
-    """The p value, such as ``p 0.021``, or that pairs decided."""
+    """Return the p value, such as ``p 0.021``, or that pairs decided."""
     return "virtual time, by pairs" if gated.p is None else f"p {gated.p:.2g}"
 
 
 def said_of(gated: "Gated", differences: "Sequence[CapsuleDifference]") -> str:
-    """The outcome of a condition, such as ``failed: plt B / A 1.200 (1.190 to 1.210), 12 pairs (p
-    1e-05)``."""
+    """Return the outcome of a condition, such as ``failed: plt B / A 1.200 (1.190 to 1.210), 12
+    pairs (p 1e-05)``."""
     found = next(
         d
         for d in differences

@@ -9,7 +9,7 @@ _NAMED = 8
 
 
 def sentence(found: Machines | None) -> str:
-    """A sentence on whether machines agree; empty if a single machine made the study."""
+    """Return a sentence on whether machines agree; empty if a single machine made the study."""
     if found is None:
         return ""
     made = listed([f"{name} ({counted(n, 'visit')})" for name, n in found.visits.items()])

@@ -14,8 +14,8 @@ _SHORTEST_MS = 100.0
 
 
 def sparkline(trace: Trace, width: int) -> list[str]:
-    """Lines of block characters for the mean rate over time. Each column is one stretch of time;
-    each line has at most `width` columns."""
+    """Return lines of block characters for the mean rate over time. Each column is one stretch of
+    time; each line has at most `width` columns."""
     columns = max(1, min(width - _MARGIN, 100, int(trace.lap_ms / _SHORTEST_MS) or 1))
     edges = [trace.lap_ms * i / columns for i in range(columns + 1)]
     carried = [trace.bytes_until(at) for at in edges[:-1]] + [trace.lap_bytes]
@@ -32,7 +32,7 @@ def sparkline(trace: Trace, width: int) -> list[str]:
 
 
 def outages(trace: Trace) -> str:
-    """A sentence with the lowest, mean and highest rate, and the time without any rate."""
+    """Return a sentence with the lowest, mean and highest rate, and the time without any rate."""
     if not trace.steps:
         longest = max((b - a for a, b in pairwise(trace.opportunities_ms)), default=0)
         return f"mean {trace.mean_mbps:.3g} Mbit/s; at most {longest} ms between two opportunities"

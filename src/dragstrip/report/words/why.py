@@ -13,8 +13,8 @@ UNEXPLAINED = "protocol and implementation, unexplained"
 
 
 def change(answer: Why, found: Span) -> str:
-    """A change in words, such as ``4.1 % faster (3.9 to 4.3 %)``; "lower" for metrics that are not
-    times."""
+    """Return a change in words, such as ``4.1 % faster (3.9 to 4.3 %)``; "lower" for metrics that
+    are not times."""
     low, high = found.low, found.high
     down, up = ("faster", "slower") if BY_NAME[answer.metric].unit == "ms" else ("lower", "higher")
     size = f"{percent(abs(1 - found.ratio))} {down if found.ratio < 1 else up}"
@@ -27,14 +27,14 @@ def change(answer: Why, found: Span) -> str:
 
 
 def span(found: Span) -> str:
-    """A ratio with its interval, such as ``0.959 (0.957 to 0.961)``."""
+    """Return a ratio with its interval, such as ``0.959 (0.957 to 0.961)``."""
     if found.low is None or found.high is None:
         return f"{found.ratio:.3f} (no interval)"
     return f"{found.ratio:.3f} ({found.low:.3f} to {found.high:.3f})"
 
 
 def place(answer: Why, found: WhyCell | Pooled) -> str:
-    """The cell, such as ``demo over LTE``, or the number of cells and their network."""
+    """Return the cell, such as ``demo over LTE``, or the number of cells and their network."""
     clock = Clock(kind=answer.clock)
     if isinstance(found, WhyCell):
         return cell_title(found.page, found.network, found.connection, clock)
@@ -45,7 +45,7 @@ def place(answer: Why, found: WhyCell | Pooled) -> str:
 
 
 def basis(found: WhyCell | Pooled) -> str:
-    """The number of blocks or cells behind the intervals."""
+    """Return the number of blocks or cells behind the intervals."""
     if isinstance(found, Pooled):
         return f"intervals over {found.over}"
     said = counted(found.n, "block")
@@ -55,12 +55,12 @@ def basis(found: WhyCell | Pooled) -> str:
 
 
 def by_size(found: WhyCell | Pooled) -> list[FactorEffect]:
-    """The factors' effects, largest first."""
+    """Return the factors' effects, largest first."""
     return sorted(found.parts, key=lambda part: -abs(math.log(part.ratio)))
 
 
 def sentence(answer: Why, found: WhyCell | Pooled) -> str:
-    """A sentence on which stack is faster, by how much, and which factors explain it."""
+    """Return a sentence on which stack is faster, by how much, and which factors explain it."""
     what = _metric(answer)
     said = f"{answer.b} against {answer.a} on {place(answer, found)}, {what}: "
     said += f"{change(answer, found)}, {basis(found)}."
@@ -77,7 +77,7 @@ def sentence(answer: Why, found: WhyCell | Pooled) -> str:
 
 
 def notes(answer: Why) -> list[str]:
-    """Sentences on how the attribution was made, and its limits."""
+    """Return sentences on how the attribution was made, and its limits."""
     said = []
     if answer.orders < answer.orders_possible:
         said.append(

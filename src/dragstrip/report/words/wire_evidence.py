@@ -17,7 +17,7 @@ def rows(found: Evidence) -> list[tuple[str, str, str]]:
 
 
 def pointers(found: Evidence) -> list[str]:
-    """A sentence for each cause that the evidence points to."""
+    """Return a sentence for each cause that the evidence points to."""
     return [_WORDS[one.cause](one) for one in found.pointers]
 
 

@@ -8,7 +8,7 @@ from dragstrip.model.study import Study
 
 
 def stack_table(study: Study) -> pl.DataFrame:
-    """One row per stack and control, in the order of the study."""
+    """Return one row per stack and control, in the order of the study."""
     first = study.visited[0]
     rows = [
         {

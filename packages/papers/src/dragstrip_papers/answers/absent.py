@@ -12,7 +12,7 @@ _NAMED = 3
 
 
 def absent(claim: Claim, reached: pl.DataFrame) -> str:
-    """Why no load of the cells that a claim looks at (see `dragstrip_papers.campaign.space`)
+    """Return why no load of the cells that a claim looks at (see `dragstrip_papers.campaign.space`)
     answers it.
 
     The claim asks only for absolute times, and there are only stand-ins of its pages. Empty for

@@ -13,7 +13,8 @@ from dragstrip_papers.reached import reached
 def caveats(
     predicate: AnyPredicate, evidence: Evidence, stacks: Mapping[str, Stack]
 ) -> Iterator[str]:
-    """Sentences without a full stop. `stacks` are all of the paper's, by the names claims use."""
+    """Yield sentences without a full stop. `stacks` are all of the paper's, by the names claims
+    use."""
     cells = reached(predicate, evidence.cells)
     named = stacks_of(predicate, {s: None for cell in cells for s in cell.stacks})
     if told := _ended(predicate, evidence):

@@ -27,7 +27,7 @@ A cell where none did is one that was not run."""
 
 
 def of_ended(predicate: AnyPredicate, evidence: Evidence) -> Answer:
-    """The answer of the loads that ended, unless the others could turn it."""
+    """Return the answer of the loads that ended, unless the others could turn it."""
     if not unended(predicate, evidence):
         return with_missing(ask(predicate, evidence), predicate, evidence)
     kept = structs.replace(evidence, made=tuple(map(_ended, evidence.cells)))
@@ -50,13 +50,13 @@ def of_ended(predicate: AnyPredicate, evidence: Evidence) -> Answer:
 
 
 def _tried(cell: Measured) -> bool:
-    """Whether any load of the cell ended."""
+    """Return whether any load of the cell ended."""
     return any(not loads.censored.all() for loads in cell.stacks.values())
 
 
 def unended(predicate: AnyPredicate, evidence: Evidence) -> Mapping[str, tuple[int, int]]:
-    """Loads that ended, and all, by stack: of those stacks that the predicate speaks of and that
-    have loads that did not."""
+    """Return loads that ended, and all, by stack: of those stacks that the predicate speaks of and
+    that have loads that did not."""
     cells = reached(predicate, evidence.cells)
     named = stacks_of(predicate, {s: None for cell in cells for s in cell.stacks})
     found = {}
@@ -87,8 +87,8 @@ def _kept(loads: Loads) -> Loads:
 
 
 def _worst(cell: Measured) -> Measured:
-    """The cell with every load that did not end as slow as the slowest that did. Without one that
-    ended there is nothing to rank by, and the cell has no loads."""
+    """Return the cell with every load that did not end as slow as the slowest that did. Without one
+    that ended there is nothing to rank by, and the cell has no loads."""
     if not _any(cell.stacks.values()):
         return cell
     slowest = {

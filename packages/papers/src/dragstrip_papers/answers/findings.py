@@ -185,7 +185,7 @@ def findings(
 
 
 def _counted(cells: pl.DataFrame, loads: pl.DataFrame, numbers: Mapping[Key, int]) -> pl.DataFrame:
-    """The space with `blocks` and `number` of every cell, see `Place`."""
+    """Return the space with `blocks` and `number` of every cell, see `Place`."""
     blocks = loads.group_by(CELL).agg(blocks=pl.col("block").n_unique())
     names = ("study", *CELL)
     rows = [dict(zip(names, key, strict=True)) | {"number": n} for key, n in numbers.items()]
@@ -259,12 +259,12 @@ def _finding(
 
 
 def _asked(predicate: AnyPredicate, answer: Answer) -> AnyPredicate:
-    """What is open: the direction alone, where no size can be tested."""
+    """Return what is open: the direction alone, where no size can be tested."""
     return direction(predicate) or predicate if answer.size == "not testable" else predicate
 
 
 def _undecided(answer: Answer, verdict: Verdict, why: str, *, ours: str) -> Answer:
-    """The answer where the loads say nothing, whatever they show. A derived one stays."""
+    """Return the answer where the loads say nothing, whatever they show. A derived one stays."""
     if answer.verdict == "derived":
         return structs.replace(answer, ours=ours)
     return Answer(

@@ -26,7 +26,7 @@ DECIDED = ("reproduced", "equivalent", "contradicted")
 
 
 def with_missing(answer: Answer, predicate: AnyPredicate, evidence: Evidence) -> Answer:
-    """The answer, unless visits that are missing could turn it."""
+    """Return the answer, unless visits that are missing could turn it."""
     if answer.verdict not in DECIDED or not evidence.doubts:
         return answer
     doubted = {
@@ -54,8 +54,8 @@ def _open(answer: Answer, why: str) -> Answer:
 
 
 def _filled(cell: Measured, lost: DoubtfulCell | None, stack: str, worst: Centre) -> Measured:
-    """The cell with a round for each invalid visit of the stack: itself at its worst, others as
-    usual."""
+    """Return the cell with a round for each invalid visit of the stack: itself at its worst, others
+    as usual."""
     more = lost.invalid.get(stack, 0) if lost else 0
     if not more or stack not in cell.stacks:
         return cell

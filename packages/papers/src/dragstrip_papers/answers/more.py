@@ -42,8 +42,8 @@ class More(Struct, frozen=True, kw_only=True):
 
 
 def more(predicate: AnyPredicate, evidence: Evidence) -> More | None:
-    """What would decide an open claim. None where not all of it was run, where its loads alone
-    decide it, and for counts of significant tests, whose number of loads is the paper's."""
+    """Return what would decide an open claim. None where not all of it was run, where its loads
+    alone decide it, and for counts of significant tests, whose number of loads is the paper's."""
     own = reached(predicate, evidence.cells)
     if any(len(reached(part, own)) < part.cells for part in parts_of(predicate)):
         return None
@@ -69,12 +69,12 @@ _Taken = Callable[[Sequence[Measured], int], Iterable[Measured]]
 
 
 def _of_corpus(predicate: AnyPredicate) -> bool:
-    """Whether any part of the claim is about other pages, too."""
+    """Return whether any part of the claim is about other pages, too."""
     return any(part.population == "pages" for part in parts_of(predicate))
 
 
 def _longer(cells: Sequence[Measured], times: int) -> Iterable[Measured]:
-    """Each cell, its rounds repeated."""
+    """Yield each cell, its rounds repeated."""
     span = 1 + max(int(loads.rounds.max()) for cell in cells for loads in cell.stacks.values())
     for cell in cells:
         stacks = {name: _repeated(loads, times, span) for name, loads in cell.stacks.items()}
@@ -90,7 +90,7 @@ def _repeated(loads: Loads, times: int, span: int) -> Loads:
 
 
 def _wider(cells: Sequence[Measured], times: int) -> Iterable[Measured]:
-    """Each cell, repeated on pages of other names."""
+    """Yield each cell, repeated on pages of other names."""
     for cell in cells:
         yield cell
         yield from (structs.replace(cell, page=f"{cell.page}~{i}") for i in range(1, times))

@@ -43,8 +43,8 @@ class Closeness(Struct, frozen=True, kw_only=True):
 
 
 def pages_of(pages: Iterable[str], standins: Collection[str]) -> Pages:
-    """The kind of these pages that is furthest from the paper. `standins` are the pages that are
-    stand-ins."""
+    """Return the kind of these pages that is furthest from the paper. `standins` are the pages that
+    are stand-ins."""
     known = {name.replace("/", "-") for name in corpus.known()}
     kinds = {
         "stand-in"

@@ -18,7 +18,7 @@ NO_NOISE = (
 
 
 def noiseless(predicate: AnyPredicate | None, reached: pl.DataFrame) -> str:
-    """Why virtual time cannot answer a claim about the cells `reached`; empty if it can."""
+    """Return why virtual time cannot answer a claim about the cells `reached`; empty if it can."""
     if predicate is None or not any(isinstance(p, AnovaCount) for p in parts_of(predicate)):
         return ""
     return NO_NOISE if len(reached.filter(pl.col("loss") == 0)) else ""

@@ -28,15 +28,15 @@ PAINTED = {
 
 
 def without_paint(evidence: Evidence) -> Evidence:
-    """The loads without these metrics. A load that never ended has them at the client's limit, and
-    for the load generator that would be made up."""
+    """Return the loads without these metrics. A load that never ended has them at the client's
+    limit, and for the load generator that would be made up."""
     nothing = [pl.lit(None, dtype=pl.Float64).alias(name) for name in PAINTED]
     return structs.replace(evidence, loads=evidence.loads.with_columns(nothing))
 
 
 def beyond(paper: Paper, predicate: AnyPredicate | None, reached: pl.DataFrame) -> str:
-    """Why the load generator cannot answer a claim about the cells `reached`; empty if it can, or
-    if there is no predicate to answer."""
+    """Return why the load generator cannot answer a claim about the cells `reached`; empty if it
+    can, or if there is no predicate to answer."""
     if predicate is None:
         return ""
     text = msgspec.json.encode(predicate).decode()
@@ -63,7 +63,7 @@ def beyond(paper: Paper, predicate: AnyPredicate | None, reached: pl.DataFrame) 
 
 
 def _played(predicate: AnyPredicate) -> list[str]:
-    """Stacks with TLS 1.2 whose handshakes it counts."""
+    """Return stacks with TLS 1.2 whose handshakes it counts."""
     counted = [part.stack for part in parts_of(predicate) if isinstance(part, HandshakeRtts)]
     known = stacks()
     return [name for name in counted if name in known and known[name].tls == "1.2"]

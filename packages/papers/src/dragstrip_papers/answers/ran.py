@@ -55,7 +55,7 @@ class Ran(Struct, frozen=True, kw_only=True):
 
 
 def ran_in(folders: Sequence[Path], loads: pl.DataFrame) -> Ran:
-    """What the capsules `folders` say; `loads` are their loads that count.
+    """Return what the capsules `folders` say; `loads` are their loads that count.
 
     Raises `InputError` if a browser made some of them and the load generator others.
     """
@@ -71,13 +71,14 @@ def ran_in(folders: Sequence[Path], loads: pl.DataFrame) -> Ran:
 
 
 def numbers(folders: Sequence[Path]) -> Mapping[Key, int]:
-    """Number of every cell of these capsules in its study, from 1."""
+    """Return number of every cell of these capsules in its study, from 1."""
     studies = [Capsule.open(folder).manifest.study for folder in folders]
     return {(s.name, *cell): n for s in studies for n, cell in enumerate(s.cells(), start=1)}
 
 
 def joined(parts: Sequence[Ran]) -> Ran:
-    """One record of all parts. Only loads by one client and one clock are evidence together."""
+    """Return one record of all parts. Only loads by one client and one clock are evidence
+    together."""
     seen = [part for part in parts if part.made] or list(parts[:1]) or [Ran()]
     return structs.replace(
         seen[0],

@@ -26,7 +26,8 @@ def choose(
     budget_s: float,
     have: Iterable[int] = (),
 ) -> list[int]:
-    """Rows of `cells` (`dragstrip_papers.campaign.space`) whose `runs` blocks fit the budget.
+    """Return rows of `cells` (`dragstrip_papers.campaign.space`) whose `runs` blocks fit the
+    budget.
 
     Those of `have` are among them and cost nothing.
     """
@@ -64,5 +65,5 @@ class _Price:
 
 
 def cost_s(cells: pl.DataFrame, chosen: Sequence[int], runs: int) -> float:
-    """Expected seconds of `runs` blocks of each chosen row."""
+    """Return expected seconds of `runs` blocks of each chosen row."""
     return _Price(cells, runs)(chosen)

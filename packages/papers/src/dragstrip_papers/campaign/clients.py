@@ -18,12 +18,13 @@ WITH_CACHE = "repeat-cached"
 
 
 def by_client(specs: Iterable[StudySpec], client: str) -> list[StudySpec]:
-    """The studies, visited by this client. Raises `InputError`."""
+    """Return the studies, visited by this client. Raises `InputError`."""
     return [structs.replace(o, stacks=loaded_by(o.stacks, client)) for o in specs]
 
 
 def makeable(specs: Iterable[StudySpec], client: str) -> list[StudySpec]:
-    """What of these studies the client can visit: the load generator has no frames and no cache."""
+    """Return what of these studies the client can visit: the load generator has no frames and no
+    cache."""
     if client != LOADER:
         return list(specs)
     return [

@@ -82,8 +82,8 @@ def campaign(
     claims: Sequence[Claim] = (),
     networks: Sequence[str] = (),
 ) -> list[Part]:
-    """The parts to run: at scale `smoke` what exists and fits the budget, at `paper` or a share of
-    1 every cell.
+    """Return the parts to run: at scale `smoke` what exists and fits the budget, at `paper` or a
+    share of 1 every cell.
 
     Without any time it has no parts, not even for what exists. A share scales the runs; slow cells
     have the runs of `slow`. With `virtual` a cell costs what it takes to compute. `claims` and
@@ -116,7 +116,7 @@ def campaign(
 
 
 def _over(networks: Sequence[str], cells: pl.DataFrame) -> pl.DataFrame:
-    """The cells with these networks; all cells if none is named. Raises `InputError`."""
+    """Return the cells with these networks; all cells if none is named. Raises `InputError`."""
     _check("network", networks, "studies have", cells["network"].unique(maintain_order=True))
     return cells.filter(pl.col("network").is_in(networks)) if networks else cells
 
@@ -128,12 +128,12 @@ def _virtual_block_s(specs: Sequence[StudySpec]) -> pl.Expr:
 
 
 def present(folder: Path, specs: Sequence[StudySpec]) -> Cells:
-    """Cells that the capsules of a paper's folder have."""
+    """Return cells that the capsules of a paper's folder have."""
     return frozenset((o.name, *cell) for o in specs for cell in _cells_of(folder / o.name))
 
 
 def beyond(parts: Sequence[Part], there: Cells) -> list[Part]:
-    """The parts with only those of their cells that are missing."""
+    """Return the parts with only those of their cells that are missing."""
     return [
         structs.replace(part, cells=part.cells.filter([k not in there for k in _keys(part.cells)]))
         for part in parts
@@ -145,7 +145,7 @@ def _keys(cells: pl.DataFrame) -> Iterator[tuple[str, ...]]:
 
 
 def of_ones_own(specs: Sequence[StudySpec], pages: Sequence[str]) -> list[StudySpec]:
-    """The studies of a paper with `pages` instead of its own, if there are any."""
+    """Return the studies of a paper with `pages` instead of its own, if there are any."""
     if not pages:
         return list(specs)
     own = tuple(p for given in pages for p in expand(given))
@@ -153,15 +153,15 @@ def of_ones_own(specs: Sequence[StudySpec], pages: Sequence[str]) -> list[StudyS
 
 
 def asked_about(specs: Sequence[StudySpec], pages: Sequence[str]) -> list[StudySpec]:
-    """The studies that answers are about. Pages of the paper narrow what is visited, and not the
-    claims; the user's own pages replace the paper's in both."""
+    """Return the studies that answers are about. Pages of the paper narrow what is visited, and not
+    the claims; the user's own pages replace the paper's in both."""
     theirs = {page for spec in specs for page in spec.pages}
     own = of_ones_own(specs, pages)
     return list(specs) if all(theirs.issuperset(o.pages) for o in own) else own
 
 
 def chosen(specs: Sequence[StudySpec], names: Sequence[str]) -> list[StudySpec]:
-    """The named studies of a paper, all by default. Raises `InputError`."""
+    """Return the named studies of a paper, all by default. Raises `InputError`."""
     _check("study", names, "paper has", [spec.name for spec in specs])
     return [spec for spec in specs if spec.name in names or not names]
 
@@ -199,10 +199,10 @@ def spoken_of(
     folder: Path,
     names: Sequence[str] = (),
 ) -> list[StudySpec]:
-    """The studies with the stacks that the claims name, at least two, and those that their capsules
-    in `folder` have; without claims all. With `names` they have only these stacks, and only studies
-    with two of them are left. Raises `InputError` for a name that no study has, and if no study is
-    left."""
+    """Return the studies with the stacks that the claims name, at least two, and those that their
+    capsules in `folder` have; without claims all. With `names` they have only these stacks, and
+    only studies with two of them are left. Raises `InputError` for a name that no study has, and if
+    no study is left."""
     if not claims and not names:
         return list(specs)
     every = [stack.name for spec in specs for stack in spec.stacks]
@@ -223,7 +223,7 @@ def spoken_of(
 
 
 def _said(claims: Sequence[Claim], names: Sequence[str], parts: Mapping[str, str]) -> list[str]:
-    """Stacks that the claims speak of, and others to make it a race."""
+    """Return stacks that the claims speak of, and others to make it a race."""
     roles = {name: parts.get(name, name) for name in names}
     said = {r for c in claims if c.predicate for r in stacks_of(c.predicate, roles.values())}
     kept = [name for name, role in roles.items() if role in said]
@@ -232,8 +232,8 @@ def _said(claims: Sequence[Claim], names: Sequence[str], parts: Mapping[str, str
 
 
 def asked_for(claims: Iterable[Claim], cells: pl.DataFrame) -> pl.DataFrame:
-    """The cells of a space that any of these claims looks at. Raises `InputError` if a claim looks
-    at none."""
+    """Return the cells of a space that any of these claims looks at. Raises `InputError` if a claim
+    looks at none."""
     frames = []
     for claim in claims:
         found = reach(claim.predicate, cells)
@@ -245,8 +245,8 @@ def asked_for(claims: Iterable[Claim], cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def study_of(part: Part, folder: Path, cache: Path) -> Study:
-    """The study a part runs, with the cells its capsule in `folder` already has, and their pages
-    even if the part has others."""
+    """Return the study a part runs, with the cells its capsule in `folder` already has, and their
+    pages even if the part has others."""
     spec = part.spec
     there = _study_in(folder / spec.name)
     wanted = {*(there.cells() if there else ()), *part.keys}
@@ -278,5 +278,5 @@ def _cells_of(folder: Path) -> list[CellKey]:
 
 
 def _study_in(folder: Path) -> Study | None:
-    """The study of its capsule, if it has one."""
+    """Return the study of its capsule, if it has one."""
     return Capsule.open(folder).manifest.study if (folder / MANIFEST).exists() else None

@@ -51,7 +51,7 @@ def space(specs: Iterable[StudySpec], parts: Mapping[str, str] | None = None) ->
 
 
 def reach(predicate: AnyPredicate | None, cells: pl.DataFrame) -> pl.DataFrame:
-    """The cells of a space that a predicate looks at; no cells without a predicate."""
+    """Return the cells of a space that a predicate looks at; no cells without a predicate."""
     if predicate is None:
         return cells.clear()
     if parts := getattr(predicate, "parts", None):
@@ -69,11 +69,11 @@ def reach(predicate: AnyPredicate | None, cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def unhindered(cells: pl.DataFrame) -> pl.DataFrame:
-    """Cells in which neither a rate nor a delay holds anything up: only computing takes time
+    """Return cells in which neither a rate nor a delay holds anything up: only computing takes time
     there."""
     return cells.filter(pl.col("rate_mbps").is_null() & (pl.col("rtt_ms").fill_null(0) == 0))
 
 
 def union(frames: list[pl.DataFrame]) -> pl.DataFrame:
-    """Every cell once."""
+    """Return every cell once."""
     return pl.concat(frames).unique(["study", *CELL], keep="first", maintain_order=True)

@@ -11,7 +11,7 @@ UNKNOWN_BYTES = 2_000_000
 
 
 def weight(page: str) -> tuple[int, int]:
-    """Bytes and hosts of a page, without making it."""
+    """Return bytes and hosts of a page, without making it."""
     if known := corpus.known().get(page):
         return known.size, known.hosts
     if page.startswith("synth:"):

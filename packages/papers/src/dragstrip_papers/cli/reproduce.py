@@ -134,7 +134,7 @@ def _check(options: RunOptions, *, native: bool) -> None:
 
 
 def _folder(key: str, options: RunOptions, *, native: bool) -> Path:
-    """The default result folder: runs that differ in these are never mixed."""
+    """Return the default result folder: runs that differ in these are never mixed."""
     kinds = {
         "native": native,
         "virtual": options.clock.virtual,
@@ -153,7 +153,7 @@ def _chosen(
     claims: Sequence[str],
     stacks: Sequence[str],
 ) -> tuple[list["StudySpec"], list["Claim"]]:
-    """The studies that are named, with what the claims that are named speak of. Raises
+    """Return the studies that are named, with what the claims that are named speak of. Raises
     `InputError`."""
     from dragstrip_papers.campaign.clients import makeable
     from dragstrip_papers.campaign.plan import chosen, claims_named, spoken_of

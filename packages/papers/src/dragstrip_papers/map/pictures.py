@@ -19,13 +19,13 @@ _FEWEST = 4
 
 
 def network_map(cells: pl.DataFrame, sample: Sample) -> Figure:
-    """The median ratio over rate, round trip and loss, all pages together."""
+    """Return the median ratio over rate, round trip and loss, all pages together."""
     across = ("down_mbps", "rate (Mbit/s)"), ("rtt_ms", "round trip (ms)")
     return _map("map-network", "Rate, round trip and loss", across, cells, sample)
 
 
 def page_map(cells: pl.DataFrame, sample: Sample) -> Figure:
-    """The median ratio over page weight, objects and loss, all networks together."""
+    """Return the median ratio over page weight, objects and loss, all networks together."""
     across = ("page_bytes", "page weight (kB)"), ("objects", "objects")
     return _map("map-page", "Page weight, objects and loss", across, cells, sample)
 
@@ -126,7 +126,7 @@ def _bin(cells: pl.DataFrame, sample: Sample, name: str) -> NDArray[np.int_]:
 
 
 def _labels(sample: Sample, name: str, bins: int) -> list[str]:
-    """The middle of each bin."""
+    """Return the middle of each bin."""
     low, high = getattr(sample, name)
     unit = 1000 if name == "page_bytes" else 1
     middles = (low * (high / low) ** ((i + 0.5) / bins) / unit for i in range(bins))

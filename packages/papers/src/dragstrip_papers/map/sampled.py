@@ -16,7 +16,7 @@ SAMPLED_FACTORS = ("down_mbps", "rtt_ms", "loss", "queue_ms", "page_bytes", "obj
 
 
 def made_cells(capsule: Capsule) -> pl.DataFrame:
-    """Cells in the order of the sample. Columns: `number` from 0, `page`, `network`,
+    """Return cells in the order of the sample. Columns: `number` from 0, `page`, `network`,
     `SAMPLED_FACTORS`, and for each stack `plt_ms_STACK`, null where the load did not come to its
     end in time.
 
@@ -33,7 +33,7 @@ def made_cells(capsule: Capsule) -> pl.DataFrame:
 
 
 def cells_of(study: Study, visits: pl.DataFrame) -> pl.DataFrame:
-    """Cells of a table of visits, with the columns of `made_cells`."""
+    """Return cells of a table of visits, with the columns of `made_cells`."""
     stacks = [stack.name for stack in study.stacks]
     last = pl.col("attempt") == pl.col("attempt").max().over("block")
     counts = (pl.len().over("block") == len(stacks)) & pl.col("valid").all().over("block")
@@ -84,6 +84,6 @@ def ratios(cells: pl.DataFrame, a: str, b: str) -> NDArray[np.float64]:
 
 
 def spots(cells: pl.DataFrame, many: int, seed: int) -> Sequence[tuple[str, str]]:
-    """Cells drawn at random from the made ones, as page and network."""
+    """Return cells drawn at random from the made ones, as page and network."""
     drawn = cells.sample(min(many, len(cells)), seed=seed, shuffle=True)
     return list(drawn.select("page", "network").iter_rows())

@@ -64,8 +64,9 @@ class Map(Struct, frozen=True, kw_only=True):
 
 
 def places(cells: pl.DataFrame, sample: Sample) -> Floats:
-    """One row per cell, one column per factor; 0 and 1 are the ends of its range. Loss is placed as
-    in the sample: cells without loss at 0, the smallest loss at the share of those cells."""
+    """Return one row per cell, one column per factor; 0 and 1 are the ends of its range. Loss is
+    placed as in the sample: cells without loss at 0, the smallest loss at the share of those
+    cells."""
     columns = []
     for name in SAMPLED_FACTORS:
         low, high = getattr(sample, name)
@@ -79,8 +80,9 @@ def places(cells: pl.DataFrame, sample: Sample) -> Floats:
 
 
 def surveyed(cells: pl.DataFrame, sample: Sample) -> Map:
-    """A map of the cells. Weights are chosen on every second cell; trust is measured on the others,
-    with all cells as neighbours. Raises `ValueError` for fewer cells than neighbours need."""
+    """Return a map of the cells. Weights are chosen on every second cell; trust is measured on the
+    others, with all cells as neighbours. Raises `ValueError` for fewer cells than neighbours
+    need."""
     where = places(cells, sample)
     answers = {name: nearest.outcomes(ratios(cells, *pair)) for name, pair in PAIRS.items()}
     even, odd = np.arange(len(where)) % 2 == 0, np.arange(len(where)) % 2 == 1
@@ -98,8 +100,8 @@ def surveyed(cells: pl.DataFrame, sample: Sample) -> Map:
 def page_data(
     cells: pl.DataFrame, sample: Sample, found: Map, checked: Mapping[str, PairAgreement]
 ) -> bytes:
-    """A script that sets `dragstripMap`: pages that open from a disk may load scripts, not JSON.
-    `checked` is Chromium's agreement by pair, empty if it visited no cell."""
+    """Return a script that sets `dragstripMap`: pages that open from a disk may load scripts, not
+    JSON. `checked` is Chromium's agreement by pair, empty if it visited no cell."""
     stacks = [stack for pair in PAIRS.values() for stack in pair]
     told: dict[str, Any] = {
         "planned": sample.cells,
@@ -129,5 +131,5 @@ def _row(cell: dict[str, Any], stacks: Sequence[str]) -> list[float | None]:
 
 
 def _plain(value: float) -> float:
-    """The value without the digits that only take room."""
+    """Return the value without the digits that only take room."""
     return int(value) if value == int(value) else float(f"{value:.6g}")

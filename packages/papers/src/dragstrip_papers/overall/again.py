@@ -11,13 +11,14 @@ from dragstrip_papers.overall.rows import Row, rows
 
 
 def answered(held: Kept) -> Findings:
-    """All claims of the paper whose loads these are."""
+    """Return all claims of the paper whose loads these are."""
     paper = published(held.paper).native() if held.cast else published(held.paper)
     return findings(paper, paper.specs(), held.ran, held.evidence)
 
 
 def rows_of(folder: Path, key: str = "") -> list[Row]:
-    """One answer for each claim of the papers, or of one, whose loads are in the folder's tables.
+    """Return one answer for each claim of the papers, or of one, whose loads are in the folder's
+    tables.
 
     Raises `InputError` for an unknown paper, for a file that is no table of loads, and for a folder
     without tables of it.

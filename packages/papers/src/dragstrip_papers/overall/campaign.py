@@ -43,7 +43,7 @@ class Campaign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     have the same number."""
 
     def commands(self) -> list[str]:
-        """The commands to give, one after the other."""
+        """Return the commands to give, one after the other."""
         folder = f"capsules/{self.name}"
         said = [f"dragstrip reproduce {self.paper}", *_OPTIONS[self.way]]
         said += [f"--study {name}" for name in self.studies]
@@ -55,8 +55,8 @@ class Campaign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return [" ".join([*said, f"--scale {scale}", f"--out {folder}"])]
 
     def cells(self) -> pl.DataFrame:
-        """Cells of `dragstrip_papers.campaign.space`, with `visited`: how many visits a block
-        has."""
+        """Return cells of `dragstrip_papers.campaign.space`, with `visited`: how many visits a
+        block has."""
         paper = published(self.paper)
         specs = (paper.native() if self.way == "native" else paper).specs()
         chosen = [
@@ -72,7 +72,7 @@ class Campaign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return cells.filter(over, [any(fnmatchcase(p, g) for g in globs) for p in cells["page"]])
 
     def costs(self, pace: Pace) -> dict[Cell, float]:
-        """Seconds of one block of each cell, as much as it takes of the whole machine."""
+        """Return seconds of one block of each cell, as much as it takes of the whole machine."""
         cells = self.cells()
         keys = cells.select("study", *CELL).iter_rows()
         return dict(zip(keys, cells.select(self._block_s(pace)).to_series(), strict=True))

@@ -69,7 +69,7 @@ class Given(Struct, frozen=True, kw_only=True):
 
 
 def read(folder: Path) -> list[Given]:
-    """All files of a folder, by name. Raises `InputError` for one that is wrong."""
+    """Return all files of a folder, by name. Raises `InputError` for one that is wrong."""
     found = []
     for file in sorted(folder.glob("*.json")):
         try:
@@ -90,7 +90,7 @@ def write(folder: Path, given: Given) -> Path:
 
 
 def of_folder(folder: Path, page: str, command: str) -> Given:
-    """The answers in `claims.json` of a paper's folder.
+    """Return the answers in `claims.json` of a paper's folder.
 
     Raises `InputError` if there are no claims, if nothing was run, or by the load generator in real
     time.
@@ -102,8 +102,8 @@ def of_folder(folder: Path, page: str, command: str) -> Given:
 
 
 def of_findings(found: Findings, source: Path, page: str, command: str) -> Given:
-    """The answers `found` in a folder or in a table of loads. Raises `InputError` as `of_folder`
-    does."""
+    """Return the answers `found` in a folder or in a table of loads. Raises `InputError` as
+    `of_folder` does."""
     if not found.made:
         raise InputError(f"{source}: nothing was run, so there is no answer to keep")
     return Given(
@@ -149,5 +149,5 @@ def _told(claim: Finding) -> Told:
 
 
 def of_claim(given: Iterable[Given], claim: str) -> list[tuple[Given, Told]]:
-    """All answers to a claim."""
+    """Return all answers to a claim."""
     return [(page, told) for page in given for told in page.answers if told.id == claim]

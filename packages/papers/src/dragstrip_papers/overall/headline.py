@@ -26,7 +26,8 @@ class Headline(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Numbers in the text that the answers of such claims give, by claim."""
 
     def words(self, rows: Sequence[Row]) -> str:
-        """The paragraph. Raises `InputError` if the answers are no longer those that it names."""
+        """Return the paragraph. Raises `InputError` if the answers are no longer those that it
+        names."""
         own = {row.id: row for row in rows if row.paper == self.paper}
         for number, answer in self.rests_on.items():
             row = own[f"{self.paper}-{number}"]
@@ -58,8 +59,8 @@ def headlines(file: Path) -> list[Headline]:
 
 
 def counts(rows: Sequence[Row]) -> dict[str, int]:
-    """Counts of each answer, with ``_`` for spaces, of those `decided`, of those that hold in their
-    direction while no size can be tested (`in_direction`), and of `all`."""
+    """Return counts of each answer, with ``_`` for spaces, of those `decided`, of those that hold
+    in their direction while no size can be tested (`in_direction`), and of `all`."""
     found = Counter(row.answer for row in rows)
     named = {verdict.replace(" ", "_"): found[verdict] for verdict in VERDICTS}
     decided = found["reproduced"] + found["equivalent"] + found["contradicted"]

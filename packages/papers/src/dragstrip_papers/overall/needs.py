@@ -109,7 +109,8 @@ def powers(file: Path) -> Powers:
 def needs(
     claim: Claim, paper: Published, reached: pl.DataFrame, known: Mapping[int, Power]
 ) -> Needs | None:
-    """The needs of a claim; None without a predicate. `reached` are the cells that it looks at."""
+    """Return the needs of a claim; None without a predicate. `reached` are the cells that it looks
+    at."""
     if claim.predicate is None:
         return None
     blocks = least(known)
@@ -124,7 +125,8 @@ def needs(
 
 
 def least(known: Mapping[int, Power]) -> int:
-    """The fewest simulated loads that are enough; the most that were simulated if none are."""
+    """Return the fewest simulated loads that are enough; the most that were simulated if none
+    are."""
     enough = [loads for loads, power in known.items() if power.worse >= ENOUGH]
     return min(enough) if enough else max(known, default=0)
 

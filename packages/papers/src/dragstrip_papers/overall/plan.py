@@ -42,7 +42,7 @@ Made = dict[str, dict[Cell, int]]
 
 
 def already_made(given: Iterable[Given]) -> Made:
-    """The blocks in folders whose answers are kept: all cells of the claims that were run
+    """Return the blocks in folders whose answers are kept: all cells of the claims that were run
     completely."""
     made: Made = {}
     for page in given:
@@ -62,7 +62,7 @@ def plan(
     left: Iterable[Campaign],
     begun: Mapping[str, Mapping[Cell, int]] = MappingProxyType({}),
 ) -> list[Step]:
-    """The campaigns, each time the one with the most answers an hour next.
+    """Return the campaigns, each time the one with the most answers an hour next.
 
     A claim's chance of an answer is the mean of that in worlds where it is true and where it is
     false. Claims that restate others are not counted. Loads already made cost nothing, but their
@@ -104,28 +104,28 @@ class _Open:
         self._known = {claim: known.get(claim, {}) for claim in self._cells}
 
     def blocks(self, made: Made) -> dict[Cell, int]:
-        """Blocks of every cell in its folder, once it has run."""
+        """Return blocks of every cell in its folder, once it has run."""
         there = dict(made.get(self.campaign.name, {}))
         for cell in self._costs:
             there[cell] = max(self.campaign.blocks, there.get(cell, 0))
         return there
 
     def chances(self, made: Made) -> dict[str, float]:
-        """How likely its folder answers each claim, once it has run."""
+        """Return how likely its folder answers each claim, once it has run."""
         return self._chances(self._least(self.blocks(made)))
 
     def spent(self, made: Made) -> dict[str, float]:
-        """How likely each claim is answered by what its folder holds before."""
+        """Return how likely each claim is answered by what its folder holds before."""
         least = self._least(made.get(self.campaign.name, {}))
         asked = _asked(self.campaign.paper)
         return self._chances({c: _SPENT * n for c, n in least.items() if n >= asked[c]})
 
     def over(self, made: Made) -> bool:
-        """Whether its folder holds all its cells."""
+        """Return whether its folder holds all its cells."""
         return self._left_s(made) == 0
 
     def _least(self, there: Mapping[Cell, int]) -> dict[str, int]:
-        """The fewest blocks that a cell of each claim has."""
+        """Return the fewest blocks that a cell of each claim has."""
         return {
             claim: min(there.get(cell, 0) for cell in cells)
             for claim, cells in self._cells.items()
@@ -139,7 +139,7 @@ class _Open:
         return sum(max(0.0, p - sure[i]) for i, p in self.chances(made).items())
 
     def hours(self, made: Made) -> float:
-        """Hours of the campaign that are left."""
+        """Return hours of the campaign that are left."""
         return max(self._left_s(made) / 3600, _LEAST_HOURS)
 
     def _left_s(self, made: Made) -> float:
@@ -166,7 +166,7 @@ def _raise(sure: dict[str, float], chances: Mapping[str, float]) -> None:
 
 @cache
 def _cells_of(paper: str) -> dict[str, frozenset[Cell]]:
-    """The cells that each claim of a paper asks for."""
+    """Return the cells that each claim of a paper asks for."""
     found = published(paper)
     whole = space(found.specs())
     return {
@@ -178,7 +178,7 @@ def _cells_of(paper: str) -> dict[str, frozenset[Cell]]:
 
 @cache
 def _asked(paper: str) -> dict[str, int]:
-    """The loads that each claim of a paper asks of every cell."""
+    """Return the loads that each claim of a paper asks of every cell."""
     return {
         claim.id: max(part.loads for part in parts_of(claim.predicate))
         for claim in published(paper).claims
@@ -187,7 +187,7 @@ def _asked(paper: str) -> dict[str, int]:
 
 
 def _can(campaign: Campaign, row: Row | None) -> bool:
-    """Whether the claim is open and can be answered that way."""
+    """Return whether the claim is open and can be answered that way."""
     return bool(row and row.needs and campaign.way in row.needs.ways)
 
 

@@ -53,7 +53,8 @@ class Span(Struct, frozen=True):
 
 
 def reread(claim: Claim, given: Given, told: Told) -> Told:
-    """The answer by today's rules. Raises nothing: what the number does not decide is open."""
+    """Return the answer by today's rules. Raises nothing: what the number does not decide is
+    open."""
     predicate = claim.predicate
     if claim.derived:
         return structs.replace(told, answer="derived", direction=None, size=None, more=None)
@@ -82,7 +83,7 @@ def reread(claim: Claim, given: Given, told: Told) -> Told:
 
 
 def _again(predicate: AnyPredicate, printed: _Printed) -> Verdict:
-    """The answer by the printed numbers if they can be told apart; else as it was given."""
+    """Return the answer by the printed numbers if they can be told apart; else as it was given."""
     given = printed.told.answer
     if given == "equivalent" or not _numbers(predicate, printed):
         return given if given in (*DECIDED, "not testable") else "open"
@@ -100,8 +101,8 @@ def _by_number(predicate: AnyPredicate, printed: _Printed) -> Verdict:
 
 
 def _numbers(predicate: AnyPredicate, printed: _Printed) -> list[tuple[Span, float, float, float]]:
-    """Each printed interval with its band and slack; none if they cannot be told apart, or if not
-    all cells of the claim were run."""
+    """Return each printed interval with its band and slack; none if they cannot be told apart, or
+    if not all cells of the claim were run."""
     parts, told = list(parts_of(predicate)), printed.told
     if not printed.known or max(told.run, int(told.loads > 0)) < max(part.cells for part in parts):
         return []
@@ -142,7 +143,7 @@ def _band(part: Simple) -> tuple[float, float] | None:
 
 
 def _slack(part: Simple) -> float:
-    """A frame in round trips, for a first paint."""
+    """Return a frame in round trips, for a first paint."""
     network = networks().get(str(part.where.get("network")))
     if not isinstance(part, OneRtt) or not part.metric.startswith("visual_") or network is None:
         return 0.0
@@ -150,7 +151,7 @@ def _slack(part: Simple) -> float:
 
 
 def _lost(told: Told) -> float:
-    """The greatest share of a stack's loads that did not end."""
+    """Return the greatest share of a stack's loads that did not end."""
     made = max(told.run, 1) * max(told.loads, 1)
     return max((int(count) / made for count, _ in _LOST.findall(told.unended)), default=0.0)
 

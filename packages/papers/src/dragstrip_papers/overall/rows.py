@@ -82,7 +82,7 @@ class Row(Struct, frozen=True, kw_only=True):
 
 
 def rows(papers: Iterable[Published], given: Sequence[Given], known: Powers) -> list[Row]:
-    """All claims of these papers."""
+    """Return all claims of these papers."""
     found = []
     for paper in papers:
         cells = space(paper.specs())
@@ -123,7 +123,7 @@ def _row(
 
 
 def best(answers: Iterable[tuple[Given, Told]]) -> dict[Way, Source]:
-    """The answer of each way that says most.
+    """Return the answer of each way that says most.
 
     One that decides the size comes first, then one that decides the direction, then one that more
     loads could decide. Among undecided ones it is that of the most cells; then that of the most
@@ -155,19 +155,20 @@ def best(answers: Iterable[tuple[Given, Told]]) -> dict[Way, Source]:
 
 
 def _today(paper: Published, claim: Claim, page: Given, told: Told) -> tuple[Given, Told]:
-    """The answer by today's rules. Those did not stand before the visits if others answered."""
+    """Return the answer by today's rules. Those did not stand before the visits if others
+    answered."""
     if _of_claims(page.rules) == _of_claims(paper.rules):
         return page, told
     return structs.replace(page, frozen=False), reread(claim, page, told)
 
 
 def _of_claims(rules: str) -> str:
-    """The version without that of the verdict, by which visits were judged before."""
+    """Return the version without that of the verdict, by which visits were judged before."""
     return rules.rpartition(".")[0]
 
 
 def _column(verdict: Verdict | None, answer: Verdict) -> Verdict | None:
-    """A column of a claim whose answer no run changes is empty."""
+    """Return a column of a claim whose answer no run changes is empty."""
     return None if answer == "derived" else verdict
 
 
@@ -181,10 +182,10 @@ def _weight(answer: tuple[Given, Told]) -> tuple[int, bool, int, int, str]:
 
 
 def _decided_by(claim: Claim, sources: dict[Way, Source], reached: pl.DataFrame) -> Way | None:
-    """The way nearest to the paper that decides the claim: its size, or else its direction. If none
-    does: the nearest way that ran all of `reached`, the cells that the claim looks at, or else the
-    nearest that ran any. A way whose pages cannot test it stands behind one that could. Virtual
-    time has no noise, so for a claim about noise it only stands in for runs that were never
+    """Return the way nearest to the paper that decides the claim: its size, or else its direction.
+    If none does: the nearest way that ran all of `reached`, the cells that the claim looks at, or
+    else the nearest that ran any. A way whose pages cannot test it stands behind one that could.
+    Virtual time has no noise, so for a claim about noise it only stands in for runs that were never
     made."""
     if claim.predicate is None:
         return None
@@ -199,14 +200,15 @@ def _decided_by(claim: Claim, sources: dict[Way, Source], reached: pl.DataFrame)
 
 
 def _sized(size: Verdict | None) -> bool:
-    """Whether the size of a claim is decided, if it names one."""
+    """Return whether the size of a claim is decided, if it names one."""
     return size is None or size in DECIDED
 
 
 def _answer(
     claim: Claim, sources: dict[Way, Source], way: Way | None, missing: str
 ) -> tuple[Verdict, str]:
-    """The answer and its reason. Reasons in the claim itself come first: no run can change them."""
+    """Return the answer and its reason. Reasons in the claim itself come first: no run can change
+    them."""
     if claim.predicate is None:
         return "not testable", claim.untestable
     if claim.derived:

@@ -30,7 +30,8 @@ class Sentence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Numbers in the text that the answers of such claims give, rounded or in percent."""
 
     def words(self, rows: Mapping[str, Row], facts: Mapping[str, int]) -> str:
-        """The sentence. Raises `InputError` if the answers are no longer those that it names."""
+        """Return the sentence. Raises `InputError` if the answers are no longer those that it
+        names."""
         for claim, answer in self.rests_on.items():
             if rows[claim].answer != answer:
                 raise _stale(f"takes {claim} to be {answer}, and it is {rows[claim].answer}")
@@ -56,7 +57,7 @@ class Summary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     section: list[Section]
 
     def page(self, rows: Sequence[Row], kept: Collection[str]) -> str:
-        """The whole page. `kept` are the pages whose loads are in the repository. Raises
+        """Return the whole page. `kept` are the pages whose loads are in the repository. Raises
         `InputError` for a sentence that its answers no longer confirm."""
         known, told = {row.id: row for row in rows}, facts(rows, kept)
         lines = ["# What still holds today", "", self.lead.words(known, told), ""]
@@ -76,7 +77,7 @@ def read(file: Path) -> Summary:
 
 
 def facts(rows: Sequence[Row], kept: Collection[str]) -> dict[str, int]:
-    """Counts of answers; of decided ones by way, of those whose loads are in the repository
+    """Return counts of answers; of decided ones by way, of those whose loads are in the repository
     (`kept`) or were only printed (`printed`), and of those whose rules were not frozen before the
     first visit (`unfrozen`)."""
     decided = [row for row in rows if row.answer in DECIDED]
@@ -91,8 +92,8 @@ def facts(rows: Sequence[Row], kept: Collection[str]) -> dict[str, int]:
 
 
 def _says(ours: str, number: str) -> bool:
-    """Whether one of our numbers is this one: rounded to its decimals, without its sign, or in
-    percent."""
+    """Return whether one of our numbers is this one: rounded to its decimals, without its sign, or
+    in percent."""
     decimals = len(number.partition(".")[2])
     return any(
         f"{factor * abs(float(found)):.{decimals}f}" == number

@@ -16,7 +16,7 @@ KEYS = ["page", "connection", "network", "stack"]
 def boxes(
     loads: pl.DataFrame, stacks: Sequence[Stack], name: str, title: str, source: str
 ) -> Figure | None:
-    """One panel per page and connection mode, one box per network and stack."""
+    """Return one panel per page and connection mode, one box per network and stack."""
     rows: list[Row] = []
     outliers: list[Row] = []
     names = [s.name for s in stacks]
@@ -53,7 +53,7 @@ def boxes(
 
 
 def labelled(page: str, loads: pl.DataFrame) -> str:
-    """A page's name; that of a stand-in says so, because it is the name of a site."""
+    """Return a page's name; that of a stand-in says so, because it is the name of a site."""
     return f"{page} (stand-in)" if loads["standin"].any() else page
 
 

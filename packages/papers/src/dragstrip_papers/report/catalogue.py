@@ -39,7 +39,7 @@ class Sources(Struct, frozen=True):
     capsules: tuple[Path, ...] = ()
 
     def visits(self, page: str, network: str) -> Iterator[Visit]:
-        """All visits of a page and network."""
+        """Yield all visits of a page and network."""
         for folder in self.capsules:
             for visit in Capsule.open(folder).visits():
                 if (visit.page, visit.network) == (page, network):
@@ -50,7 +50,7 @@ class Sources(Struct, frozen=True):
 
 
 def drawn(sources: Sources) -> list[Figure]:
-    """The figures that have loads, with notes about their stacks."""
+    """Return the figures that have loads, with notes about their stacks."""
     said = beside(list(sources.stacks.values()))
     return [
         structs.replace(found, caption=" ".join((found.caption, *said)))

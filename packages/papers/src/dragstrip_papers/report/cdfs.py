@@ -15,7 +15,7 @@ from dragstrip_papers.stats.wolsing_gain import gain
 
 
 def load_times(loads: pl.DataFrame, stacks: Sequence[Stack], source: str) -> Figure | None:
-    """One panel per page and network; loads that never finished keep a curve below 1."""
+    """Return one panel per page and network; loads that never finished keep a curve below 1."""
     rows: list[Row] = []
     kept = loads.filter(pl.col("plt_ms").is_not_null())
     keys = ["page", "network", "connection"]
@@ -41,8 +41,8 @@ def load_times(loads: pl.DataFrame, stacks: Sequence[Stack], source: str) -> Fig
 
 
 def seconds(loads: pl.DataFrame) -> list[tuple[float, float]]:
-    """Steps of the loads' distribution, which stays below 1 if some never finished: page load times
-    in seconds, and the share that had finished by then. Empty if none did."""
+    """Return steps of the loads' distribution, which stays below 1 if some never finished: page
+    load times in seconds, and the share that had finished by then. Empty if none did."""
     times = (loads.filter(~pl.col("censored"))["plt_ms"] / 1000).to_list()
     return [(min(times), 0.0), *ecdf(times, len(loads) - len(times))] if times else []
 

@@ -107,13 +107,13 @@ def summary(found: Findings) -> str:
 
 
 def nothing_run(unrun: Sequence[Finding]) -> str:
-    """Text above the claims of which nothing was run."""
+    """Return text above the claims of which nothing was run."""
     stay = "stays" if len(unrun) == 1 else "stay"
     return f"Nothing was run here of {words.counted(len(unrun), 'claim')}, which {stay} open"
 
 
 def by_run(found: Findings) -> tuple[list[Finding], list[Finding]]:
-    """The claims of which something was run, and the other claims."""
+    """Return the claims of which something was run, and the other claims."""
     unrun = [claim for claim in found.claims if claim.unrun]
     return [claim for claim in found.claims if not claim.unrun], unrun
 
@@ -147,14 +147,14 @@ def place(claim: Finding) -> str:
 
 
 def beside(claim: Finding) -> list[str]:
-    """The notes beside its answer."""
+    """Return the notes beside its answer."""
     again = [f"restates {claim.restates}, and is not counted again"] if claim.restates else []
     needs = [f"needs {claim.more.words()}"] if claim.more else []
     return [*again, *filter(None, [claim.why]), *needs, *claim.caveats]
 
 
 def markdown(found: Findings) -> str:
-    """The claims page as Markdown: a table of all claims of which something was run."""
+    """Return the claims page as Markdown: a table of all claims of which something was run."""
     seen, unrun = by_run(found)
     lines = [
         f"# {found.title}",
@@ -210,7 +210,7 @@ def markdown(found: Findings) -> str:
 
 
 def _grouped(left_out: Sequence[Place]) -> list[tuple[str, str, list[Place]]]:
-    """Cells by study and network, in their order."""
+    """Return cells by study and network, in their order."""
 
     def key(place: Place) -> tuple[str, str]:
         return place.study, place.network
@@ -231,7 +231,7 @@ def _export(folder: Path, figures: Sequence[Figure]) -> None:
 
 
 def csv(drawn: Figure) -> str:
-    """The rows behind a figure."""
+    """Return the rows behind a figure."""
     text = io.StringIO()
     pl.DataFrame(drawn.rows, infer_schema_length=None).write_csv(text)
     return text.getvalue()

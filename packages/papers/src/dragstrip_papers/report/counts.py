@@ -19,7 +19,8 @@ FASTER, NEITHER, SLOWER = "the first is faster", "no difference shown", "the sec
 def anova(
     evidence: Evidence, pairs: Sequence[tuple[str, str]], metrics: dict[str, str]
 ) -> Figure | None:
-    """Pages counted by a one-way ANOVA at p < 0.01, for each pair (a, ref), network and metric."""
+    """Return pages counted by a one-way ANOVA at p < 0.01, for each pair (a, ref), network and
+    metric."""
     rows: list[Row] = []
     networks = evidence.loads["network"]
     for network in dict.fromkeys(networks):

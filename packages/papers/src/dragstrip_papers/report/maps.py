@@ -154,5 +154,5 @@ def _lightest_first(rows: list[Row]) -> list[str]:
 
 
 def _colours(stacks: Sequence[Stack]) -> list[str]:
-    """Stacks of one protocol share its colour here; the tooltip tells them apart."""
+    """Return stacks of one protocol share its colour here; the tooltip tells them apart."""
     return [colour(s.protocol) for s in stacks]

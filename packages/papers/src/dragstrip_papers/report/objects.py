@@ -15,7 +15,7 @@ WITHOUT = "from the request sent (queueing not included)"
 
 
 def object_loads(visits: Iterable[Visit], stacks: Sequence[Stack]) -> Figure | None:
-    """A figure of the valid visits of one cell: the median over blocks of the n-th object by
+    """Return a figure of the valid visits of one cell: the median over blocks of the n-th object by
     time."""
     ordered: dict[tuple[str, str], list[list[float]]] = {}
     where = ""

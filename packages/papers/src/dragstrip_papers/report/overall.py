@@ -57,7 +57,8 @@ describes them, or stand-ins of our sizes. *n* is the least number of loads in a
 
 
 def page(rows: Sequence[Row], headlines: Iterable[Headline]) -> str:
-    """The whole page. Raises `InputError` for a headline that its answers no longer bear out."""
+    """Return the whole page. Raises `InputError` for a headline that its answers no longer bear
+    out."""
     lines = [*WIDE, "# What became of 141 claims", "", INTRO, "", *_tally(rows), ""]
     lines += ["## In one paragraph each", ""]
     for headline in headlines:
@@ -103,7 +104,7 @@ def _sources(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _open(rows: Sequence[Row]) -> Iterator[str]:
-    """What open claims need, if their loads say so."""
+    """Yield what open claims need, if their loads say so."""
     wants = [row.more for row in rows if row.more]
     if not wants:
         return
@@ -121,7 +122,7 @@ def _open(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _apart(row: Row) -> bool:
-    """Whether its runs decide differently."""
+    """Return whether its runs decide differently."""
     return len({s.answer for s in row.sources.values() if s.answer in DECIDED}) > 1
 
 
@@ -160,7 +161,8 @@ def _predicted(row: Row) -> str:
 
 
 def short(ours: str) -> str:
-    """The leading whole parts of our number that fit `MOST` characters, at least the first."""
+    """Return the leading whole parts of our number that fit `MOST` characters, at least the
+    first."""
     first, *others = ours.split("; ")
     if len(first) > MOST:
         return first[: MOST - 1].rsplit(" ", 1)[0] + " …"

@@ -17,7 +17,8 @@ from dragstrip_papers.report import overall, overall_plan
 
 
 def pages(results: Path, power: Path) -> dict[str, str]:
-    """The text of each file, by name: from the folder of results and the file of claims' power.
+    """Return the text of each file, by name: from the folder of results and the file of claims'
+    power.
 
     Raises `InputError` for a headline or a sentence that no longer holds.
     """
@@ -35,5 +36,5 @@ def pages(results: Path, power: Path) -> dict[str, str]:
 
 
 def as_json(found: list[Row]) -> str:
-    """One line per claim."""
+    """Return one line per claim."""
     return "[\n" + ",\n".join(msgspec.json.encode(row).decode() for row in found) + "\n]\n"

@@ -40,7 +40,7 @@ Their agreement is published beside the answers. Where they differ, the browser 
 
 
 def page(rows: Sequence[Row], steps: Sequence[Step], pace: Pace, rules: Mapping[str, str]) -> str:
-    """The whole page; `rules` are the versions that a campaign keeps when it starts."""
+    """Return the whole page; `rules` are the versions that a campaign keeps when it starts."""
     lines = ["# What to run next", "", INTRO, "", *_cost(pace), "", *_steps(steps), ""]
     lines += ["## Rules", "", *_rules(rules), "", SAMPLE, ""]
     lines += ["## Every open claim", "", *_open(rows, steps), ""]

@@ -51,7 +51,7 @@ def pairs(
     statistic: Statistic = "median",
     take: int | None = None,
 ) -> list[PairRatio]:
-    """Ratios of every cell in which both have the metric; `take` keeps only a cell's first
+    """Return ratios of every cell in which both have the metric; `take` keeps only a cell's first
     loads."""
     found = [c.first(take) if take else c for c in cells(loads, (a, b), metric)]
     return [_pair(cell, a, b, statistic) for cell in found]
@@ -64,8 +64,8 @@ def _pair(cell: Cell, a: str, b: str, statistic: Statistic) -> PairRatio:
 
 
 def winner(cell: Cell, stacks: Sequence[Stack]) -> tuple[str, float, bool]:
-    """The fastest by its median, how far (1 - ratio) it is ahead of the next, and whether the
-    interval of that ratio excludes 1."""
+    """Return the fastest by its median, how far (1 - ratio) it is ahead of the next, and whether
+    the interval of that ratio excludes 1."""
     centre = {s.name: float(np.median(cell.times[s.name])) for s in stacks}
     best, second = sorted(centre, key=lambda name: centre[name])[:2]
     pair = _pair(cell, second, best, "median")
@@ -73,7 +73,7 @@ def winner(cell: Cell, stacks: Sequence[Stack]) -> tuple[str, float, bool]:
 
 
 def place(cell: Cell) -> str:
-    """A cell's network in words, if its factors describe it: ``100 Mbit/s, 10 ms, 0 %``."""
+    """Return a cell's network in words, if its factors describe it: ``100 Mbit/s, 10 ms, 0 %``."""
     factors = cell.factors
     rate = f"{factors['rate_mbps']:g} Mbit/s" if "rate_mbps" in factors else "unlimited"
     return f"{rate}, {factors['rtt_ms']:g} ms, {factors['loss'] * 100:.3g} %"
@@ -86,5 +86,5 @@ def conditions(cell: Cell) -> tuple[float, float, float, float]:
 
 
 def short(page: str) -> str:
-    """The page's name without that of its set."""
+    """Return the page's name without that of its set."""
     return page.split("-", 1)[-1]

@@ -34,7 +34,7 @@ SAID = {
 
 
 def bars(loads: pl.DataFrame, a: Stack, b: Stack, metric: str) -> Figure | None:
-    """One panel per network, one bar per page, grouped by the number of objects."""
+    """Return one panel per network, one bar per page, grouped by the number of objects."""
     rows = _rows(loads, a, b, metric)
     if not rows:
         return None
@@ -97,7 +97,7 @@ def bars(loads: pl.DataFrame, a: Stack, b: Stack, metric: str) -> Figure | None:
 def ratio_map(
     loads: pl.DataFrame, a: Stack, b: Stack, metric: str, name: str, title: str
 ) -> Figure | None:
-    """Pages by networks; a cell that shows no difference is grey."""
+    """Return pages by networks; a cell that shows no difference is grey."""
     rows = _rows(loads, a, b, metric)
     if not rows:
         return None
@@ -149,7 +149,7 @@ def ratio_map(
 
 
 def _standings(rows: list[Row], a: Stack, b: Stack) -> alt.Scale:
-    """Colours of the rows' results; pale ones (too few loads) only if needed."""
+    """Return colours of the rows' results; pale ones (too few loads) only if needed."""
     slow, fast = two(a, b)
     always = {"a": slow, "b": fast, "same": "#c3c7ce", "open": NONE}
     pales = {"few a": pale(slow), "few b": pale(fast)}

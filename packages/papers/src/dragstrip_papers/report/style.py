@@ -33,7 +33,7 @@ class Figure(Struct, frozen=True, kw_only=True):
         return f"Figure({self.name!r}, {len(self.rows)} rows)"
 
     def _repr_svg_(self) -> str:
-        """How a notebook displays it."""
+        """Return how a notebook displays it."""
         svg: str = vl_convert.vegalite_to_svg(self.spec)
         return svg
 
@@ -73,7 +73,7 @@ def panels(
     *,
     columns: int = 3,
 ) -> alt.ConcatChart:
-    """One chart per value of `key`, titled by it, in the rows' order.
+    """Return one chart per value of `key`, titled by it, in the rows' order.
 
     Not Vega-Lite facets: they lose the order of a list.
     """
@@ -97,7 +97,7 @@ def data(rows: Sequence[Row]) -> alt.InlineData:
 
 
 def tint(stacks: Sequence[Stack]) -> alt.Scale:
-    """One colour per protocol; see `dragstrip.report.figures.palette`."""
+    """Return one colour per protocol; see `dragstrip.report.figures.palette`."""
     return alt.Scale(domain=[s.name for s in stacks], range=[colour(s.protocol) for s in stacks])
 
 
@@ -106,13 +106,13 @@ def dash(stacks: Sequence[Stack]) -> alt.Scale:
 
 
 def two(a: Stack, b: Stack) -> tuple[str, str]:
-    """Two distinguishable colours."""
+    """Return two distinguishable colours."""
     first, second = colour(a.protocol), colour(b.protocol)
     return (first, second) if first != second else (first, OTHER)
 
 
 def pale(tone: str) -> str:
-    """A ``#rrggbb`` three quarters of the way to white."""
+    """Return a ``#rrggbb`` three quarters of the way to white."""
     parts = (int(tone[i : i + 2], 16) for i in (1, 3, 5))
     return "#" + "".join(f"{255 - (255 - part) // 4:02x}" for part in parts)
 

@@ -46,7 +46,7 @@ class TreeNode(Struct, frozen=True):
 
 
 def published(claimed: Tree, evidence: Evidence) -> Figure:
-    """The paper's tree; each leaf also shows the results of our scenarios in it."""
+    """Return the paper's tree; each leaf also shows the results of our scenarios in it."""
     labels = claimed.labels(evidence)
     read = [{n: level.of(cell) for n, level in claimed.levels.items()} for cell, _ in labels]
     compared = decision_tree.agreement(claimed.leaves, read, [won[0] for _, won in labels])
@@ -69,7 +69,7 @@ def published(claimed: Tree, evidence: Evidence) -> Figure:
 
 
 def own(claimed: Tree, evidence: Evidence) -> Figure | None:
-    """The tree grown from our scenarios."""
+    """Return the tree grown from our scenarios."""
     labels = claimed.labels(evidence)
     if len(labels) < 4:
         return None

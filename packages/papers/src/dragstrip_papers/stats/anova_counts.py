@@ -34,8 +34,8 @@ class AnovaCounts(Struct, frozen=True, kw_only=True):
 
 
 def anova_counts(runs: Runs, alpha: float = 0.01) -> AnovaCounts:
-    """Counts the pages on which stacks differ. Raises `ValueError` if a page has fewer than two
-    runs of a stack."""
+    """Return counts the pages on which stacks differ. Raises `ValueError` if a page has fewer than
+    two runs of a stack."""
     if any(min(len(ref), len(b)) < 2 for ref, b in runs.values()):
         raise ValueError("an ANOVA needs at least two runs of each stack on every page")
     p = _p_of_pages(runs)

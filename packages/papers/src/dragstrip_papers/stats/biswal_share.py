@@ -24,7 +24,7 @@ class Share(Struct, frozen=True):
 
 
 def cell_ratio(a: Sequence[float], b: Sequence[float]) -> float:
-    """Median of the first five `b` over that of the first five `a`; below 1, `b` is faster.
+    """Return median of the first five `b` over that of the first five `a`; below 1, `b` is faster.
 
     Raises `ValueError` if either has fewer than five.
     """
@@ -34,7 +34,7 @@ def cell_ratio(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def share_below_one(ratios: Iterable[float]) -> Share:
-    """The share of ratios below 1. Raises `ValueError` without cells."""
+    """Return the share of ratios below 1. Raises `ValueError` without cells."""
     found = list(ratios)
     if not found:
         raise ValueError("a share needs cells")

@@ -52,7 +52,7 @@ class LeafAgreement(Struct, frozen=True, kw_only=True):
 
 
 def grow(scenarios: Sequence[Factors], winners: Sequence[str], depth: int | None = None) -> Tree:
-    """A tree over scenarios that all have the same factors. Equal input gives the same tree.
+    """Return a tree over scenarios that all have the same factors. Equal input gives the same tree.
 
     Raises `ValueError` without scenarios, or if their factors differ.
     """
@@ -89,7 +89,7 @@ def agreement(
     scenarios: Sequence[Mapping[str, Sequence[str]]],
     winners: Sequence[str],
 ) -> list[LeafAgreement]:
-    """Each published leaf against our scenarios in it.
+    """Return each published leaf against our scenarios in it.
 
     A scenario gives the levels each factor may be read as: ``{"bandwidth": ("low", "high")}`` for a
     rate the paper does not place; it is then looked up under both readings.

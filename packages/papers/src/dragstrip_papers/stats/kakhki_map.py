@@ -14,8 +14,8 @@ ALPHA = 0.01
 
 
 def percent_faster(a: Sequence[float], b: Sequence[float], alpha: float = ALPHA) -> float | None:
-    """How much faster `b` is, in percent; None is a blank cell. Raises `ValueError` with fewer than
-    two loads of either."""
+    """Return how much faster `b` is, in percent; None is a blank cell. Raises `ValueError` with
+    fewer than two loads of either."""
     if min(len(a), len(b)) < 2:
         raise ValueError("Welch's test needs at least two loads of each stack")
     from scipy.stats import ttest_ind  # slow to import

@@ -29,18 +29,18 @@ _ROUNDS = 2
 
 
 def outcomes(ratios: Sequence[float] | Floats, margin: float = MARGIN) -> NDArray[np.int_]:
-    """Places in `ANSWERS`, of ratios b / a of times; infinity where b alone did not end, 0 where a
-    alone did not."""
+    """Return places in `ANSWERS`, of ratios b / a of times; infinity where b alone did not end, 0
+    where a alone did not."""
     found = np.asarray(ratios, dtype=float)
     faster, slower = found < 1 / (1 + margin), found > 1 + margin
     return np.where(faster, 0, np.where(slower, 2, 1))
 
 
 def votes(places: Floats, answers: NDArray[np.int_], k: int = NEIGHBOURS) -> Floats:
-    """One row per cell: the shares of `ANSWERS` among its `k` nearest others.
+    """Return one row per cell: the shares of `ANSWERS` among its `k` nearest others.
 
-    `places` has one row per cell and one column per factor, already weighted. Raises
-    `ValueError` if there are not more than `k` cells.
+    `places` has one row per cell and one column per factor, already weighted. Raises `ValueError`
+    if there are not more than `k` cells.
     """
     if len(places) <= k:
         raise ValueError(f"{len(places)} cells have no {k} neighbours each")
@@ -51,15 +51,15 @@ def votes(places: Floats, answers: NDArray[np.int_], k: int = NEIGHBOURS) -> Flo
 
 
 def surprise(shares: Floats, answers: NDArray[np.int_], k: int = NEIGHBOURS) -> float:
-    """Mean logarithmic score of left-out cells, lower is better; an answer without a vote counts as
-    half a vote (Good 1952)."""
+    """Return mean logarithmic score of left-out cells, lower is better; an answer without a vote
+    counts as half a vote (Good 1952)."""
     given = (shares[np.arange(len(answers)), answers] * k + 0.5) / (k + 1.5)
     return float(-np.log(given).mean())
 
 
 def weights(places: Floats, answers: Sequence[NDArray[np.int_]]) -> tuple[float, ...]:
-    """One weight per factor: those of a few by which the votes predict left-out cells best, for all
-    `answers` together. Found factor by factor, so not always the best of all."""
+    """Return one weight per factor: those of a few by which the votes predict left-out cells best,
+    for all `answers` together. Found factor by factor, so not always the best of all."""
     found = [1.0] * places.shape[1]
 
     def cost(tried: Sequence[float]) -> float:
@@ -88,7 +88,8 @@ class Trust(Struct, frozen=True, kw_only=True):
 def trust(
     shares: Floats, answers: NDArray[np.int_], lows: Sequence[float] = (0.0, 0.6, 0.8, 0.95)
 ) -> list[Trust]:
-    """How sure the neighbours are, and how often they are right. Empty groups are left out."""
+    """Return how sure the neighbours are, and how often they are right. Empty groups are left
+    out."""
     lead, best = shares.max(axis=1), shares.argmax(axis=1)
     found = []
     for low, high in zip(lows, (*lows[1:], np.inf), strict=True):

@@ -21,7 +21,7 @@ class CorrectedLead(Struct, frozen=True):
 
 
 def one_rtt_corrected(tcp: Sequence[float], quic: Sequence[float], rtt_ms: float) -> CorrectedLead:
-    """Times in ms. Raises `ValueError` if the round trip is not above zero."""
+    """Return times in ms. Raises `ValueError` if the round trip is not above zero."""
     if rtt_ms <= 0:
         raise ValueError(f"a round trip is above zero, not {rtt_ms:g} ms")
     left = fmean(quic) - (fmean(tcp) - rtt_ms)

@@ -44,8 +44,8 @@ class Ratios(Struct, frozen=True, kw_only=True):
 
 
 def errors(predicted: Sequence[float], true: Sequence[float]) -> Errors:
-    """How far predicted times are off. Raises `ValueError` without a cell, or for a time that is
-    not above zero."""
+    """Return how far predicted times are off. Raises `ValueError` without a cell, or for a time
+    that is not above zero."""
     if not true or min(*predicted, *true) <= 0:
         raise ValueError("times must be above zero, and there must be some")
     off = sorted(abs(p / t - 1) for p, t in zip(predicted, true, strict=True))

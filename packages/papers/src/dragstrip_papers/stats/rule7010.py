@@ -17,7 +17,7 @@ EQUAL = "EQUAL"
 
 
 def beats(a: Sequence[float], b: Sequence[float]) -> bool:
-    """Whether `a` is better than `b`. Raises `ValueError` if either is empty."""
+    """Return whether `a` is better than `b`. Raises `ValueError` if either is empty."""
     if not a or not b:
         raise ValueError("the 70 % / 10 % rule needs loads of both protocols")
     bar = (1 - FASTER) * fmean(b)
@@ -25,7 +25,7 @@ def beats(a: Sequence[float], b: Sequence[float]) -> bool:
 
 
 def winners(times: Mapping[str, Sequence[float]]) -> tuple[str, ...]:
-    """Names of the protocols that win, in the order of `times`; empty means EQUAL."""
+    """Return names of the protocols that win, in the order of `times`; empty means EQUAL."""
     better = {(a, b) for a in times for b in times if a != b and beats(times[a], times[b])}
     for size in range(1, len(times)):
         for group in combinations(times, size):
@@ -37,5 +37,5 @@ def winners(times: Mapping[str, Sequence[float]]) -> tuple[str, ...]:
 
 
 def label(won: Sequence[str]) -> str:
-    """The label in the paper: ``QUIC``, ``QUIC|SPDY`` or ``EQUAL``."""
+    """Return the label in the paper: ``QUIC``, ``QUIC|SPDY`` or ``EQUAL``."""
     return "|".join(won) or EQUAL

@@ -21,5 +21,5 @@ def gain(ref: Sequence[float], b: Sequence[float]) -> float:
 
 
 def gains(runs: Runs) -> dict[str, float]:
-    """The gain of every page."""
+    """Return the gain of every page."""
     return {page: gain(ref, b) for page, (ref, b) in runs.items()}

@@ -172,7 +172,7 @@ def worlds(predicate: AnyPredicate) -> list[World]:
 
 
 def _certain(predicate: AnyPredicate) -> bool:
-    """Whether no load affects the answer, so that nothing is uncertain on the edge."""
+    """Return whether no load affects the answer, so that nothing is uncertain on the edge."""
     if isinstance(predicate, All | Either):
         return all(_certain(part) for part in predicate.parts)
     return isinstance(predicate, Corpus | AuditCount)
@@ -192,7 +192,8 @@ def _sides(predicate: AnyPredicate) -> list[Side]:
 
 
 def _band(predicate: AnyPredicate) -> tuple[float, float]:
-    """The band that a predicate allows, for kinds that have one; both ends infinite for others."""
+    """Return the band that a predicate allows, for kinds that have one; both ends infinite for
+    others."""
     match predicate:
         case Ratio() | RatioShift() | ImpliedBytes() | Absolute() | Extreme() | Corpus():
             low = predicate.at_least if predicate.at_least > 0 else -inf
@@ -233,7 +234,7 @@ def _target(band: tuple[float, float], world: World, *, ratio: bool, clear: floa
 
 
 def _states(places: Sequence[Place], world: World) -> list[tuple[Place, World]]:
-    """Each cell's own world."""
+    """Return each cell's own world."""
     true = World("true", world.side)
     return [(p, true if world.alone and i else world) for i, p in enumerate(places)]
 
@@ -307,7 +308,7 @@ class _PageOwn(dict[str, float]):
 
 
 def _of_page(levels: Levels, p: AnyPredicate) -> float:
-    """What a page's gain has to itself, where a claim is about pages like these."""
+    """Return what a page's gain has to itself, where a claim is about pages like these."""
     return float(levels.draw.normal(0, PAGES_SPREAD)) if p.population == "pages" else 0.0
 
 
@@ -431,7 +432,7 @@ def _(predicate: AnovaCount, world: World, levels: Levels) -> None:
 
 
 def _alike(pairs: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Pairs that a later one bridges: with x, y before x, z and y, z the first."""
+    """Return pairs that a later one bridges: with x, y before x, z and y, z the first."""
     found = set()
     for place, (a, ref) in enumerate(pairs):
         before = pairs[:place]
@@ -441,7 +442,7 @@ def _alike(pairs: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
 
 
 def _wins(p: AnovaCount, world: World, total: int) -> tuple[int, int]:
-    """How many pages differ always, and how many half of the time."""
+    """Return how many pages differ always, and how many half of the time."""
     allowed = p.none if p.none.low else p.faster
     low, high = allowed.low, min(allowed.high, total)
     below = world.side == "low" and bool(low)

@@ -70,7 +70,7 @@ class Tally(Struct, frozen=True):
 
 
 def places(specs: Sequence[StudySpec], parts: Mapping[str, str] | None = None) -> list[Place]:
-    """Every cell of a paper's studies."""
+    """Return every cell of a paper's studies."""
     return [
         Place(
             study=row["study"],
@@ -123,7 +123,7 @@ class _Asked:
         self._stacks = [named[place.stacks] for place in places]
 
     def drawn(self, levels: Levels, loads: int, shape: Shape) -> Evidence:
-        """Loads of the stacks and metrics the predicate speaks of; one visit's metrics go
+        """Return loads of the stacks and metrics the predicate speaks of; one visit's metrics go
         together."""
         rows = np.repeat([levels.cv(place) for place in self.places], list(map(len, self._stacks)))
         noise = iter(_noise(levels.draw, rows, loads, shape, means=self._means))
@@ -164,8 +164,8 @@ _WILD_SD = float((1 + OUTLIERS * (1 - OUTLIERS) * LATER**2) ** 0.5)
 def _noise(
     draw: np.random.Generator, cvs: NDArray[np.float64], loads: int, shape: Shape, *, means: bool
 ) -> NDArray[np.float64]:
-    """A row for each coefficient of variation: factors whose mean (`means`) or median is 1, so that
-    what the claim is about lies where the world says it lies."""
+    """Return a row for each coefficient of variation: factors whose mean (`means`) or median is 1,
+    so that what the claim is about lies where the world says it lies."""
     z = draw.standard_normal((len(cvs), loads))
     if shape == "wild":
         z = (z + LATER * (draw.random(z.shape) < OUTLIERS)) / _WILD_SD
@@ -187,7 +187,8 @@ def _q70(cv: float, shape: Shape, loads: int) -> float:
 
 
 def _many(cv: float, shape: Shape) -> NDArray[np.float64]:
-    """The noise itself, without a draw: quantiles of both kinds of loads in their proportion."""
+    """Return the noise itself, without a draw: quantiles of both kinds of loads in their
+    proportion."""
     from scipy.special import ndtri
 
     even = ndtri((np.arange(20_000) + 0.5) / 20_000)

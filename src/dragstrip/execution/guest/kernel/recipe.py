@@ -31,7 +31,7 @@ PROGRAMS = {
 
 
 def rules() -> Path:
-    """The file with our changes to the sources, see `dragstrip.testbed.legacy.rewrite`."""
+    """Return the file with our changes to the sources, see `dragstrip.testbed.legacy.rewrite`."""
     return _beside("rules.toml")
 
 
@@ -49,7 +49,7 @@ def options() -> list[tuple[str, str]]:
 
 @cache
 def digest() -> str:
-    """A digest of options and changes: 12 hexadecimal digits."""
+    """Return a digest of options and changes: 12 hexadecimal digits."""
     recipe = hashlib.sha256()
     for path in (rules(), _beside("options.txt")):
         recipe.update(path.read_bytes())
@@ -57,7 +57,7 @@ def digest() -> str:
 
 
 def root() -> Path:
-    """The folder of all built kernels. It can be deleted."""
+    """Return the folder of all built kernels. It can be deleted."""
     return cache_folder("virtual")
 
 
@@ -86,7 +86,8 @@ def kernel() -> Path:
 
 
 def name_of(kernel: Path) -> str:
-    """The kernel's version and the digest of its recipe, such as ``linux-7.2.13-0123456789ab``."""
+    """Return the kernel's version and the digest of its recipe, such as
+    ``linux-7.2.13-0123456789ab``."""
     return kernel.parent.name
 
 

@@ -32,7 +32,7 @@ class Links(Struct, frozen=True, kw_only=True):
 
 
 def links(text: str, url: str) -> Links:
-    """The links of the document at `url`."""
+    """Return the links of the document at `url`."""
     linked: set[str] = set()
     framed: set[str] = set()
     base, title = url, ""
@@ -52,6 +52,6 @@ def links(text: str, url: str) -> Links:
 
 
 def _joined(base: str, written: str) -> str:
-    """The absolute URL; empty if it is not an http(s) URL."""
+    """Return the absolute URL; empty if it is not an http(s) URL."""
     found = absolute(base, html.unescape(written).strip())
     return found if found.startswith(("http:", "https:")) else ""

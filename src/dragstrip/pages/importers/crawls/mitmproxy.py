@@ -58,7 +58,7 @@ class _Flow(Struct):
 
 
 def read_flows(path: Path, limits: Limits = DEFAULT) -> Contents:
-    """The content of a mitmproxy flow file. Raises `PageError`."""
+    """Return the content of a mitmproxy flow file. Raises `PageError`."""
     meter, notes, spool = Meter(limits), Notes(), Spool()
     exchanges: list[Recorded] = []
     try:

@@ -57,8 +57,8 @@ class _Told(Struct, frozen=True, kw_only=True):
 def navigations(
     exchanges: Sequence[Recorded], told: Sequence[RecordedNavigation], pages: Sequence[str]
 ) -> tuple[RecordedNavigation, ...]:
-    """The navigations of a crawl, in recorded order. `told` are the pages that the recording lists,
-    and `pages` has the id of each exchange's page, empty if it has none."""
+    """Return the navigations of a crawl, in recorded order. `told` are the pages that the recording
+    lists, and `pages` has the id of each exchange's page, empty if it has none."""
     accepts = [header(x.request_headers, "accept").lower() for x in exchanges]
     by_browser = any("text/html" in a for a in accepts)
     seen = [
@@ -116,8 +116,8 @@ def _dest(asked: Headers) -> str:
 
 
 def _heads(seen: Sequence[_Seen]) -> list[int]:
-    """Index of the first redirect that led to each exchange; the exchange's own index if none
-    did."""
+    """Return index of the first redirect that led to each exchange; the exchange's own index if
+    none did."""
     heads: list[int] = []
     leading: dict[str, int] = {}
     for index, one in enumerate(seen):
@@ -131,7 +131,7 @@ def _heads(seen: Sequence[_Seen]) -> list[int]:
 def _starts(
     exchanges: Sequence[Recorded], seen: Sequence[_Seen], heads: Sequence[int], told: _Told
 ) -> dict[int, str]:
-    """Titles of the documents that visits start at, by index."""
+    """Return titles of the documents that visits start at, by index."""
     signs = _Signs(seen, heads, told)
     starts: dict[int, str] = {}
     for index, one in enumerate(seen):
@@ -179,7 +179,7 @@ class _Signs:
         return alone or self._pauses[self._heads[index]] >= _PAUSE_S
 
     def _moved_on(self, head: _Seen) -> bool:
-        """Whether the latest start led to this document by a script or by ``<meta>``."""
+        """Return whether the latest start led to this document by a script or by ``<meta>``."""
         latest = self._latest
         return (
             latest is not None
@@ -204,12 +204,13 @@ def _pauses(seen: Sequence[_Seen]) -> list[float]:
 
 
 def _links(exchange: Recorded, url: str) -> Links | None:
-    """The links of a document; None if it has no content."""
+    """Return the links of a document; None if it has no content."""
     return links(text_of(exchange), url) if whole(exchange).wire else None
 
 
 def _owners(seen: Sequence[_Seen], heads: Sequence[int], starts: Sequence[int]) -> list[int | None]:
-    """Index of the start that each exchange belongs to; None for exchanges that no page caused."""
+    """Return index of the start that each exchange belongs to; None for exchanges that no page
+    caused."""
     by_page = {seen[start].page: start for start in reversed(starts) if seen[start].page}
     by_start = {seen[start].url: start for start in reversed(starts)}
     first_of = {heads[start]: start for start in starts}
@@ -238,8 +239,8 @@ def _owners(seen: Sequence[_Seen], heads: Sequence[int], starts: Sequence[int]) 
 
 
 def _is_cut(referer: str, url: str) -> bool:
-    """Whether a browser may have cut the Referer down to its origin, as it does for requests to
-    other origins."""
+    """Return whether a browser may have cut the Referer down to its origin, as it does for requests
+    to other origins."""
     origin = _origin(referer)
     return referer == f"{origin}/" and origin != _origin(url)
 

@@ -94,8 +94,8 @@ class _Lines(BufferedReader):  # type: ignore[misc]
 def records(
     file: IO[bytes], path: Path | str, meter: Meter, changes: list[str], *, arc: bool = False
 ) -> Iterator[RawRecord]:
-    """The records of an opened file; `path` names it in errors. Sentences on repairs are added to
-    `changes`. Raises `PageError`."""
+    """Yield the records of an opened file; `path` names it in errors. Sentences on repairs are
+    added to `changes`. Raises `PageError`."""
     where = "its first record"
     try:
         # warcio is left no HTTP to parse, because it takes a message that breaks off for its end.

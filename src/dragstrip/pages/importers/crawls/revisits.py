@@ -40,7 +40,7 @@ class Bodies:
         self._hashed: dict[str, dict[bytes, Recorded]] = {}
 
     def of(self, revisit: Refers) -> Recorded | None:
-        """The answer that a revisit refers to; None if the body is in another file."""
+        """Return the answer that a revisit refers to; None if the body is in another file."""
         said = (
             self._by_id.get(revisit.to_id) if revisit.to_id else None,
             self._by_date.get((revisit.to_uri, revisit.to_date)),
@@ -59,7 +59,7 @@ class Bodies:
         self._by_date.setdefault((revisit.uri, revisit.date), (revisit, found))
 
     def _with(self, wanted: Digest) -> Recorded | None:
-        """The answer with this digest, computed from its body if its record lacks one."""
+        """Return the answer with this digest, computed from its body if its record lacks one."""
         algorithm, value = wanted
         if wanted in self._by_digest or algorithm not in _SIZES:
             return self._by_digest.get(wanted)
@@ -73,7 +73,7 @@ class Bodies:
 
 
 def _contradict(one: str, other: str) -> bool:
-    """Whether two digests show that the payloads differ."""
+    """Return whether two digests show that the payloads differ."""
     this, that = digest(one), digest(other)
     return bool(one and other) and this[0] == that[0] and this[1] != that[1]
 

@@ -15,8 +15,8 @@ class Malformed(ValueError):
 
 
 def values(file: IO[bytes], most: int, depth: int) -> Iterator[Any]:
-    """The values in a file, one after the other, each of at most `most` bytes and nested at most
-    `depth` deep. Raises `Malformed`."""
+    """Yield the values in a file, one after the other, each of at most `most` bytes and nested at
+    most `depth` deep. Raises `Malformed`."""
     while digits := _digits(file):
         length = int(digits)
         if length > most:
@@ -28,7 +28,7 @@ def values(file: IO[bytes], most: int, depth: int) -> Iterator[Any]:
 
 
 def _digits(file: IO[bytes]) -> bytes:
-    """The digits of a length; empty at the end of the file."""
+    """Return the digits of a length; empty at the end of the file."""
     digits = b""
     while (byte := file.read(1)) != b":":
         if not byte and not digits:

@@ -31,7 +31,7 @@ class _Page(Struct, frozen=True):
 
 
 def read_wacz(path: Path, limits: Limits = DEFAULT) -> Contents:
-    """The content of a WACZ. Raises `PageError`."""
+    """Return the content of a WACZ. Raises `PageError`."""
     crawl = Crawl(limits)
     try:
         with plain_file(path) as file, zipfile.ZipFile(file) as archive:
@@ -66,7 +66,7 @@ def _pages(
 
 
 def read_pages(file: IO[bytes], where: str, meter: Meter) -> Iterable[RecordedNavigation]:
-    """The pages that a ``pages.jsonl`` lists. Raises `PageError`."""
+    """Yield the pages that a ``pages.jsonl`` lists. Raises `PageError`."""
     most = meter.limits.max_name * 100  # a page's whole text may stand in its line
     for number in range(1, meter.limits.max_records + 2):
         line = file.readline(most + 1)

@@ -42,15 +42,15 @@ class _Record(Struct, frozen=True, kw_only=True):
 
 
 def read_warc(path: Path, limits: Limits = DEFAULT) -> Contents:
-    """The content of a WARC or ARC file. Raises `PageError`."""
+    """Return the content of a WARC or ARC file. Raises `PageError`."""
     return read_warcs([path], limits)
 
 
 def read_warcs(
     paths: Sequence[Path], limits: Limits = DEFAULT, told: Sequence[RecordedNavigation] = ()
 ) -> Contents:
-    """The content of several WARC files of one crawl, in order of time; `told` are the pages that
-    the crawl lists. Raises `PageError`."""
+    """Return the content of several WARC files of one crawl, in order of time; `told` are the pages
+    that the crawl lists. Raises `PageError`."""
     crawl = Crawl(limits)
     for path in paths:
         with plain_file(path) as file:
@@ -80,7 +80,7 @@ class Crawl:
     def contents(
         self, source: str, told: Sequence[RecordedNavigation] = (), *, several: bool = False
     ) -> Contents:
-        """The content of all added files; `told` are the pages that the recording lists."""
+        """Return the content of all added files; `told` are the pages that the recording lists."""
         exchanges, pages = self._exchanges()
         if several:
             order = sorted(range(len(exchanges)), key=lambda i: exchanges[i].started)
@@ -118,7 +118,7 @@ class Crawl:
         )
 
     def _http(self, raw: RawRecord) -> Recorded | None:
-        """The HTTP message in a record's block; None if it is not readable."""
+        """Return the HTTP message in a record's block; None if it is not readable."""
         is_request = raw.type == "request"
         if not raw.block.strip():
             if raw.type == "response":
@@ -160,8 +160,8 @@ class Crawl:
         return self._latest
 
     def _exchanges(self) -> tuple[list[Recorded], list[str]]:
-        """The answers, completed by their requests and by the bodies they refer to, and their page
-        ids."""
+        """Return the answers, completed by their requests and by the bodies they refer to, and
+        their page ids."""
         asked = _Requests([r for r in self._records if r.kind == "request"])
         held = [r for r in self._records if r.kind == "response" and r.http]
         bodies = Bodies([(r.refers, r.http) for r in held if r.http])
@@ -201,7 +201,7 @@ class Crawl:
 
 
 def _bare(identifier: str) -> str:
-    """The identifier without its angle brackets, which some writers leave out."""
+    """Return the identifier without its angle brackets, which some writers leave out."""
     return identifier.strip().removeprefix("<").removesuffix(">")
 
 

@@ -25,7 +25,7 @@ UNTOLD = "sizes on the wire are those of the files: how bodies were compressed i
 
 
 def read_saved(path: Path, limits: Limits = DEFAULT) -> Contents:
-    """The page in an HTML file and the files that belong to it. Raises `PageError`.
+    """Return the page in an HTML file and the files that belong to it. Raises `PageError`.
 
     All files are served from the host that the page was saved from, at the relative URLs that the
     browser wrote into the HTML. Files that it did not save are missing.
@@ -54,14 +54,14 @@ def read_saved(path: Path, limits: Limits = DEFAULT) -> Contents:
 
 
 def saved_files(path: Path) -> list[Path]:
-    """The files that `read_saved` reads, and perhaps more. Raises `PageError`."""
+    """Return the files that `read_saved` reads, and perhaps more. Raises `PageError`."""
     html = read_plain(path, Meter(DEFAULT))
     files, _ = _beside(path, _start(html), DEFAULT)
     return [path, *files]
 
 
 def answer(url: str, kind: str, body: bytes) -> Recorded:
-    """The answer for a file of a saved page. It allows every origin to read it."""
+    """Return the answer for a file of a saved page. It allows every origin to read it."""
     headers = (("content-type", kind), ("access-control-allow-origin", "*"))
     return Recorded(url=url, status_text="OK", headers=headers, wire=body)
 
@@ -71,8 +71,8 @@ def _start(html: bytes) -> Recorded:
 
 
 def _saved_from(html: bytes) -> str:
-    """URL of the saved page, according to the browser; a made-up host if the browser did not write
-    it."""
+    """Return URL of the saved page, according to the browser; a made-up host if the browser did not
+    write it."""
     said = _SAVED_FROM.search(html[:4096])
     try:
         return servable((said[1] or said[2]).decode()) if said else NOWHERE
@@ -81,9 +81,8 @@ def _saved_from(html: bytes) -> str:
 
 
 def _beside(path: Path, start: Recorded, limits: Limits) -> tuple[list[Path], list[str]]:
-    """The files that the page names, and sentences on skipped ones. If the page names a folder like
-    itself, all its files count, because scripts compose file names.
-    """
+    """Return the files that the page names, and sentences on skipped ones. If the page names a
+    folder like itself, all its files count, because scripts compose file names."""
     text = text_of(start)
     files: dict[Path, None] = {}
     said: list[str] = []
@@ -98,7 +97,8 @@ def _beside(path: Path, start: Recorded, limits: Limits) -> tuple[list[Path], li
 
 
 def _named_files(folder: Path, base: str, exchange: Recorded, limits: Limits) -> list[Path]:
-    """The plain files below `folder`, served from `base`, that a document or style sheet names."""
+    """Return the plain files below `folder`, served from `base`, that a document or style sheet
+    names."""
     found: dict[Path, None] = {}
     inside = folder.resolve()
     origin, _, _ = base.rpartition("/")

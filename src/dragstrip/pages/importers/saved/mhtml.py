@@ -52,7 +52,7 @@ class _Bounded(email.policy.Compat32):
 
 
 def read_mhtml(path: Path, limits: Limits = DEFAULT) -> Contents:
-    """The page in an MHTML file. Raises `PageError`.
+    """Return the page in an MHTML file. Raises `PageError`.
 
     ``cid:`` references become the URLs of the parts they name, because a browser cannot request
     them from a server.
@@ -110,7 +110,7 @@ def _is_web(url: str) -> bool:
 
 
 def _url(part: _Part, root: str, base: str) -> str:
-    """URL from which a part is served; a made-up one if the part has only an id."""
+    """Return URL from which a part is served; a made-up one if the part has only an id."""
     folder = root.rpartition("/")[0]
     if not part.location or part.location.lower().startswith(("about:", "cid:", "data:")):
         return absolute(base, f"/mhtml-parts/{quote(part.cid, safe='')}")

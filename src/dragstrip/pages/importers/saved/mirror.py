@@ -44,7 +44,7 @@ class _Place(Struct, frozen=True):
         return f"{self._origin()}{_quoted(path)}{mark}{_quoted(query)}"
 
     def url_of(self, name: str) -> str:
-        """The URL of a file, given its name in a converted link."""
+        """Return the URL of a file, given its name in a converted link."""
         folder, slash, _ = self.path.rpartition("/")
         return f"{self._origin()}{_quoted(folder)}{slash}{name}"
 
@@ -57,7 +57,7 @@ def _quoted(text: str, safe: str = "/!$&'()*+,;=:@~%?") -> str:
 
 
 def is_mirror(folder: Path, files: Sequence[Path]) -> bool:
-    """Whether the folder has subfolders named like hosts, or HTML files."""
+    """Return whether the folder has subfolders named like hosts, or HTML files."""
     beside = {_ending(f) for f in files if f.parent == folder}
     hosted = {_ending(f) for f in files if _hosted(f.relative_to(folder))}
     return not beside.isdisjoint(_PAGE) or not hosted.isdisjoint((*_PAGE, *_MADE))
@@ -68,7 +68,7 @@ def _ending(file: Path) -> str:
 
 
 def read_mirror(folder: Path, files: Sequence[Path], limits: Limits) -> Contents:
-    """The content of the mirror's `files`, with their original URLs. Raises `PageError`.
+    """Return the content of the mirror's `files`, with their original URLs. Raises `PageError`.
 
     Links that were converted to lead from one host's folder to another's are converted back.
     """
@@ -123,8 +123,8 @@ def _answer(place: _Place, body: bytes) -> Recorded:
 
 
 def _turned_back(places: Sequence[_Place], found: list[Recorded]) -> tuple[list[Recorded], int]:
-    """The answers with ``../HOST/`` in documents and style sheets replaced by the host's URL, and
-    how many changed."""
+    """Return the answers with ``../HOST/`` in documents and style sheets replaced by the host's
+    URL, and how many changed."""
     schemes = {p.host: p.scheme for p in places}
     if len(schemes) < 2:
         return found, 0
@@ -144,7 +144,7 @@ def _turned_back(places: Sequence[_Place], found: list[Recorded]) -> tuple[list[
 
 
 def _asked_by_name(places: Sequence[_Place], found: list[Recorded]) -> list[Recorded]:
-    """Additional answers whose path contains the query, as converted links request them."""
+    """Return additional answers whose path contains the query, as converted links request them."""
     text = "\n".join(text_of(x) for x in found if x.mime in REFERRING)
     made = []
     for place, one in zip(places, found, strict=True):
@@ -161,7 +161,7 @@ def _first(exchange: Recorded) -> tuple[bool, int, str]:
 
 
 def _starts(exchanges: Sequence[Recorded]) -> Iterator[RecordedNavigation]:
-    """The documents that no other document has in a frame."""
+    """Yield the documents that no other document has in a frame."""
     documents = [i for i, x in enumerate(exchanges) if x.mime in HTML]
     seen = {i: links(text_of(exchanges[i]), exchanges[i].url) for i in documents}
     framed = {url for one in seen.values() for url in one.framed}

@@ -69,7 +69,7 @@ class _Apt:
         return output_of("apt-get", "-qq", *options, *words)
 
     def day(self) -> str:
-        """The archive's date, from its signed Release file."""
+        """Return the archive's date, from its signed Release file."""
         for file in sorted(self._lists.glob("*Release")):
             if date := release_date(file.read_text(errors="replace")):
                 return date
