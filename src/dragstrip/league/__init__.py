@@ -1,4 +1,5 @@
 """The league of servers: disciplines as data, one capsule for each, and one page of standings.
 
-It uses studies, visits and comparisons like any user. Nothing below the command line imports it.
+The league uses studies, visits and comparisons as any user does. Nothing below the command line
+imports it.
 """

@@ -1,5 +1,5 @@
-"""The servers that take part: every installed one that speaks the family, our origin, and those of
-the user. A server that cannot serve here is left out, with the reason."""
+"""The servers that take part in a league: every installed one that speaks the family, our origin,
+and the user's servers. A server that does not work on this machine is left out, with the reason."""
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ _PAGE, _NETWORK = "synth:4x10KB", "100mbit/20ms"
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """A server that takes part, with the stack on which others run in comparison."""
+    """A server that takes part, with the stack under which it is compared."""
 
     stack: Stack
     version: str
@@ -67,8 +67,9 @@ def entries(family: str, more: Sequence[Stack] = ()) -> tuple[list[Entry], list[
 def admitted(
     asked: Sequence[Entry], options: RunOptions, cache: Path
 ) -> tuple[list[Entry], list[Absent]]:
-    """Return the entries that serve a small page here, and the others with the reason. Each gets
-    one visit in a capsule, which is also the answer when the league resumes."""
+    """Return the entries that serve a small page on this machine, and the others with the reason.
+    Each entry gets one visit in a capsule. When the league resumes, that capsule is read
+    instead."""
     assert options.out
     there, absent = [], []
     for entry in asked:
@@ -119,7 +120,7 @@ def _entry(stack: Stack) -> Entry:
 
 
 def _missing(server: Server) -> str:
-    """Return how to get a server that is not here; empty if it is."""
+    """Return how to get a server that is not installed; empty if it is."""
     if server.package:
         return "" if unpacked(server) else f"not installed: dragstrip servers install {server.name}"
     lacking = [package for name, package in server.needs.items() if not shutil.which(name)]
@@ -127,7 +128,7 @@ def _missing(server: Server) -> str:
 
 
 def in_discipline(entry: Entry, *, early_data: bool) -> Stack:
-    """Return the entry's stack, with early data if it is asked for and the server can."""
+    """Return the entry's stack, with early data if it is wanted and the server supports it."""
     stack = entry.stack
     fixed: Mapping[str, object] = stack.serving.fixed.get(stack.transport, {})
     settled = "early_data" in fixed or "early_data" in stack.own or not stack.resumption
@@ -137,6 +138,6 @@ def in_discipline(entry: Entry, *, early_data: bool) -> Stack:
 
 
 def digests(entry: Entry) -> Iterator[str]:
-    """Yield the digest of each package, the server's own first."""
+    """Yield the digest of each package, the server's own package first."""
     for package in entry.packages:
         yield f"{package.name} {package.version}: {package.sha256}"

@@ -1,4 +1,4 @@
-"""The league as a Markdown page. Its pictures are in a folder next to the page."""
+"""Writes the league as a Markdown page. Its pictures are in a folder next to the page."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -8,7 +8,7 @@ from dragstrip.report.words.numbers import DASH
 
 
 def markdown(found: LeagueResult, pictures: str) -> str:
-    """Return the page. `pictures` is the folder of the pictures, relative to the page."""
+    """Return the page's text. `pictures` is the folder of the pictures, relative to the page."""
     return "\n".join(_lines(found, pictures)) + "\n"
 
 

@@ -1,4 +1,5 @@
-"""The picture of a discipline: each entry's ratio to the leader with its interval, on one axis."""
+"""Draws the picture of a discipline: each entry's ratio to the leader with its interval, on one
+axis."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -45,7 +46,7 @@ def drawing(standings: Sequence[Standing]) -> str:
 
 
 def _spaced(most: float, x: _Scale) -> Iterator[float]:
-    """Yield marks of the axis that do not overlap."""
+    """Yield values for labels of the axis that do not overlap."""
     last = -math.inf
     for mark in _MARKS:
         if mark <= most and x(mark) - last > 34:

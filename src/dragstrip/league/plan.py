@@ -27,12 +27,12 @@ SMALL = "small"
 
 
 class LeagueRequest(Struct, frozen=True, kw_only=True):
-    """What a league is asked for."""
+    """What the user requests of a league."""
 
     family: str = "h3"
     scale: str = "paper"
     disciplines: tuple[str, ...] = ()
-    """Names; empty means all."""
+    """Names of disciplines; empty means all."""
     pages: tuple[str, ...] = ()
     """Pages of the user, such as a recording."""
     seed: int = 0
@@ -40,12 +40,12 @@ class LeagueRequest(Struct, frozen=True, kw_only=True):
 
 class Cost(Struct, frozen=True, kw_only=True):
     visits: int
-    """Visits that are left."""
+    """Number of visits that are left."""
     seconds: float
 
 
 def chosen(asked: LeagueRequest) -> list[Discipline]:
-    """Return the disciplines to run, at their scale. Raises `InputError` for an unknown name."""
+    """Return the disciplines to run, each at its scale. Raises `InputError` for an unknown name."""
     every = {d.name: d for d in known()}
     for name in asked.disciplines:
         if name not in every:
@@ -81,7 +81,7 @@ def study_of(
     options: RunOptions,
     cache: Path,
 ) -> Study:
-    """Return the study of a discipline. Raises `InputError`, for instance with fewer than two
+    """Return the study of a discipline. Raises `InputError`, for example with fewer than two
     entries."""
     stacks = [in_discipline(entry, early_data=discipline.early_data) for entry in entries]
     metrics = (discipline.metric,) if discipline.metric.startswith("object:") else ()
@@ -100,7 +100,7 @@ def study_of(
 
 
 def cost_of(study: Study, out: Path, options: RunOptions) -> Cost:
-    """Return visits that the capsule in `out` lacks, and the time they take."""
+    """Count the visits that the capsule in `out` lacks, and estimate the time that they take."""
     visits = list(Capsule.open(out).visits()) if (out / MANIFEST).exists() else []
     schedule = Schedule(study, visits)
     concurrency = concurrency_of(study, options.jobs_here(study.clock), visits)
@@ -110,9 +110,9 @@ def cost_of(study: Study, out: Path, options: RunOptions) -> Cost:
 def why_commands(
     discipline: Discipline, leader: str, entries: Sequence[str], capsule: Path
 ) -> Iterator[tuple[str, str]]:
-    """Yield each entry behind the leader: its name, and a `dragstrip why` command that explains the
-    gap. The command takes the stacks from the capsule, because a discipline may change the
-    entries'."""
+    """Yield, for each entry behind the leader, its name and a `dragstrip why` command that explains
+    the gap. The command reads the stacks from the capsule, because a discipline may change the
+    entries' stacks."""
     more = [] if discipline.metric == "plt_ms" else ["--metric", discipline.metric]
     for name in entries:
         words = ["dragstrip", "why", str(capsule), "--stack", leader, "--stack", name, *more]

@@ -1,4 +1,4 @@
-"""The league's answer as data: what ``--json`` prints, and what the page shows. Its field names are
+"""The league's result as data: what ``--json`` prints, and what the page shows. Its field names are
 a contract; fields may only be added."""
 
 from collections.abc import Iterator
@@ -30,22 +30,23 @@ class LeagueServer(Struct, frozen=True, kw_only=True):
     server: str
     what: str
     source: str
-    """The documentation that its configuration follows."""
+    """The documentation that the server's configuration follows."""
     version: str
     digests: tuple[str, ...]
     settings: str
-    """The stack in words, without what the server decides itself."""
+    """The stack in words, without settings that the server decides itself."""
     own: tuple[str, ...]
-    """What the server decides itself."""
+    """The settings that the server decides itself."""
     unchecked: tuple[str, ...]
 
 
 class GapCause(Struct, frozen=True, kw_only=True):
-    """How to find the cause of a gap."""
+    """A command that finds the cause of a gap."""
 
     name: str
     shown: bool
-    """Whether the gap is shown to exceed 10 %, or only not excluded."""
+    """Whether the gap is shown to exceed 10 %. If not, a gap of more than 10 % is only not
+    excluded."""
     command: str
 
 

@@ -41,10 +41,10 @@ class DisciplineRun(Struct, frozen=True, kw_only=True):
     discipline: Discipline
     capsule: Path
     study: Study | None
-    """None if it could not run."""
+    """The discipline's study; None if it could not run."""
     left_out: tuple[Absent, ...] = ()
     said: str = ""
-    """Why it could not run, or did not end."""
+    """Why the discipline could not run, or did not end; empty if it did."""
 
 
 class League(Struct, frozen=True, kw_only=True):
@@ -56,7 +56,7 @@ class League(Struct, frozen=True, kw_only=True):
     absent: tuple[Absent, ...]
     ran: tuple[DisciplineRun, ...]
     conformance: dict[str, tuple[ConformanceResult, ...] | str]
-    """Findings by entry; a text says why there are none."""
+    """Results of the server checks by entry. A text says why there are none."""
     spent_s: float
     clock: Clock
 
@@ -73,8 +73,9 @@ def run(
     watcher: Watcher = _UNHEARD,
     say: Callable[[str], None] = lambda line: None,
 ) -> League:
-    """Run what the folder `options.out` lacks. `say` gets one line per step. With `conform`,
-    servers are also checked. Raises `InputError`; a discipline that fails leaves the others."""
+    """Run what the folder `options.out` lacks. `say` is called with one line per step. With
+    `conform`, servers are also checked. Raises `InputError`; a discipline that fails does not stop
+    the others."""
     out = options.out
     assert out
     out.mkdir(parents=True, exist_ok=True)
@@ -139,8 +140,8 @@ def _discipline(
 
 
 def _unfit(study: Study, trial: Path, options: RunOptions) -> tuple[Absent, ...]:
-    """Return entries whose visits stay invalid in a block of the discipline: they would spoil the
-    blocks of all others."""
+    """Return the entries whose visits stay invalid in a block of the discipline. They would spoil
+    the blocks of all others."""
     one = structs.replace(study, runs=1, only=tuple(study.cells()[:1]))
     make_visits(one, trial, structs.replace(options, out=trial))
     visits = list(Capsule.open(trial).visits())
@@ -173,7 +174,8 @@ def _spent(out: Path) -> dict[str, float]:
 
 @contextmanager
 def _spending(out: Path, name: str) -> Iterator[None]:
-    """Add the time of the context to what was spent on `name`, also if it is interrupted."""
+    """Add the duration of the context to the time spent on `name`, even if the context is
+    interrupted."""
     began = time.monotonic()
     try:
         yield

@@ -1,11 +1,11 @@
 """Ranks entries in a discipline, only as far as the data allow.
 
-Each block gives one value per pair of entries: the mean over cells of ln(b / a), so all cells weigh
-the same. Student's t gives interval and p value (`dragstrip.stats.log_ratio`), for these pages and
-networks. An entry is ahead of another if it is shown to be faster by more than 1 %, at 5 % with
+Each block gives one value per pair of entries: the mean over cells of ln(b / a), so all cells have
+equal weight. Student's t gives interval and p value (`dragstrip.stats.log_ratio`), for these pages
+and networks. An entry is ahead of another if it is shown to be faster by more than 1 %, at 5 % with
 Holm's correction over all pairs of the discipline. Its best rank is one more than the number of
-entries shown to be ahead of it; its worst rank counts all that are not shown to be behind it. So
-entries that the data do not separate share a rank.
+entries shown to be ahead of it; its worst rank is one more than the number of entries not shown to
+be behind it. So entries that the data do not separate share a rank.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,10 +28,10 @@ from dragstrip.stats.log_ratio import LogRatio, third_of_mean
 
 ALPHA = 0.05
 MATTERS = 0.01
-"""Smaller differences do not separate ranks. In virtual time, equal loads make any difference
-certain."""
+"""Differences below this share do not separate ranks. In virtual time equal loads have no variance,
+so even the smallest difference would be significant."""
 GAP = 0.10
-"""A shown difference from the leader above this share asks for its cause."""
+"""Share above which a difference from the leader that is shown calls for its cause."""
 
 
 class Standing(Struct, frozen=True, kw_only=True):
@@ -39,9 +39,10 @@ class Standing(Struct, frozen=True, kw_only=True):
 
     name: str
     best: int | None
-    """First rank that the data allow; None without one."""
+    """First rank that the data allow; None for an entry without a rank."""
     worst: int | None
-    """Last rank that the data allow. The entry shares its rank if it differs from `best`."""
+    """Last rank that the data allow; None for an entry without a rank. The entry shares its rank if
+    this differs from `best`."""
     value: float | None
     """Geometric mean of the metric over cells and blocks, in the metric's unit."""
     ratio: float | None
@@ -56,7 +57,7 @@ class Standing(Struct, frozen=True, kw_only=True):
     censored: int = 0
     """Loads that failed or timed out; they count as the time limit."""
     said: str = ""
-    """Why it has no rank."""
+    """Why the entry has no rank; empty if it has one."""
 
     @property
     def rank(self) -> str:
@@ -67,7 +68,8 @@ class Standing(Struct, frozen=True, kw_only=True):
 
     @property
     def gap(self) -> Literal["shown", "open", "none"]:
-        """Whether it is more than `GAP` behind the leader: shown, not excluded, or excluded."""
+        """Whether the entry is more than `GAP` behind the leader: shown, not excluded (`open`), or
+        excluded (`none`)."""
         if self.low is None or self.high is None:
             return "none"
         return "shown" if self.low > 1 + GAP else "open" if self.high > 1 + GAP else "none"
@@ -78,10 +80,11 @@ class Pair(Struct, frozen=True):
 
     ratio: LogRatio
     doubted: bool = False
-    """Whether invalid visits affect the two unequally, or most visits of one."""
+    """Whether invalid visits affect the two entries unequally, or affect most visits of one of
+    them."""
 
     def p(self) -> float:
-        """Two-sided p of the hypothesis that they differ by at most `MATTERS`."""
+        """Return the two-sided p of the hypothesis that the entries differ by at most `MATTERS`."""
         if self.doubted or self.ratio.n < LEAST_RUNS:
             return 1.0
         slower, faster = self.ratio.p_above(1 + MATTERS), self.ratio.p_below(1 / (1 + MATTERS))
@@ -89,8 +92,8 @@ class Pair(Struct, frozen=True):
 
 
 def shown_ahead(pairs: Mapping[tuple[str, str], Pair]) -> set[tuple[str, str]]:
-    """Return pairs (ahead, behind) that the data separate, from the pairs by their names a and
-    b."""
+    """Return the pairs (ahead, behind) that the data separate. `pairs` has all pairs by the names
+    of a and b."""
     adjusted = holm([pair.p() for pair in pairs.values()])
     return {
         (a, b) if pair.ratio.mean > 0 else (b, a)
@@ -107,7 +110,7 @@ def pair_of(values: Sequence[float], *, doubted: bool = False) -> Pair:
 
 
 def standings(study: Study, table: pl.LazyFrame, metric: str) -> list[Standing]:
-    """Return the standings, the leader first. `table` is the same as for `observed`."""
+    """Rank the entries, the leader first. `table` is the table that `observed` takes."""
     cells = list(observed(study, table))
     names = [s.name for s in study.stacks]
     pairs = {(a, b): _pair(cells, a, b, metric) for a, b in combinations(names, 2)}
@@ -162,7 +165,7 @@ def _standing(
 
 
 def _towards(pairs: Mapping[tuple[str, str], Pair | None], leader: str, name: str) -> Pair | None:
-    """Return the pair as `name` / `leader`."""
+    """Return the pair in the direction `name` / `leader`."""
     if name == leader:
         return None
     if pair := pairs.get((leader, name)):
@@ -175,7 +178,8 @@ def _towards(pairs: Mapping[tuple[str, str], Pair | None], leader: str, name: st
 
 
 def _pair(cells: Sequence[Observed], a: str, b: str, metric: str) -> Pair | None:
-    """ln(b / a), one value per block index that counts in every cell; None without one."""
+    """Return ln(b / a) with one value per block index that counts in every cell; None if no index
+    does."""
     by_cell = [_logs(cell, a, b, metric) for cell in cells]
     shared = [i for i in by_cell[0] if all(i in logs for logs in by_cell)] if by_cell else []
     if not shared:
@@ -194,7 +198,7 @@ def _logs(cell: Observed, a: str, b: str, metric: str) -> dict[int, float]:
 
 
 def _indices(cell: Observed, stack: str) -> list[int]:
-    """Return index of each block that counts, in the order of its values."""
+    """Return the index of each block that counts, in the order of the cell's values."""
     return [int(block.rpartition("|")[2]) for block in cell.stacks[stack]["block"]]
 
 

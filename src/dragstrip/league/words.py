@@ -1,4 +1,4 @@
-"""The league's numbers in words, for page and table alike."""
+"""Writes the league's numbers in words, for page and table alike."""
 
 from dragstrip.league.plan import LEAST_RUNS
 from dragstrip.league.result import DisciplineResult, LeagueResult
@@ -16,7 +16,7 @@ HOW = (
 
 
 def basis(found: LeagueResult) -> str:
-    """Clock, scale, and the number of visits, in one sentence."""
+    """Say clock, scale and number of visits in one sentence."""
     return (
         f"{counted(found.visits, 'visit')}, {found.invalid} of them invalid "
         f"({percent(found.invalid / found.visits if found.visits else 0)}), in "
@@ -26,7 +26,7 @@ def basis(found: LeagueResult) -> str:
 
 
 def where(one: DisciplineResult) -> str:
-    """Pages, networks, connections, blocks and client of a discipline."""
+    """Name pages, networks, connections, blocks and client of a discipline."""
     visits = "repeat visits" if one.connections == ("repeat",) else "first visits"
     client = "the load generator" if one.client == "loader" else "a browser"
     return (
@@ -36,7 +36,7 @@ def where(one: DisciplineResult) -> str:
 
 
 def value(one: DisciplineResult, standing: Standing) -> str:
-    """Return the mean of the metric, as goodput too if the discipline shows it."""
+    """Write the mean of the metric, with goodput if the discipline shows it."""
     said = amount(standing.value, one.unit)
     if one.megabits and standing.value and len(one.networks) == 1:
         said += f", {one.megabits / standing.value * 1000:.3g} Mbit/s"

@@ -29,9 +29,9 @@ class Majority(Struct, frozen=True):
     """Load times of stack a and of stack b, one per seed."""
 
     def is_fit(self, ratio: float) -> bool:
-        """Return whether more than half of each side's loads are nearer to their median than `ratio` is
-        to 1. If not, chance alone could cause such a ratio, and the pairs decide nothing.
-        """
+        """Return whether more than half of each side's loads are nearer to their median than
+        `ratio` is to 1. If not, chance alone could cause such a ratio, and the pairs decide
+        nothing."""
         return all(_agree(loads, abs(math.log(ratio))) for loads in self.sides)
 
     @property

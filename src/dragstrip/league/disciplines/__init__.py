@@ -28,20 +28,21 @@ class Discipline(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     name: str
     title: str
     what: str
-    """What it measures, in one sentence."""
+    """What the discipline measures, in one sentence."""
     pages: tuple[str, ...]
     networks: tuple[str, ...]
     metric: str
-    """Metric that ranks, lower is better: a name of `dragstrip.visit.metrics` or of an object."""
+    """Metric by which the discipline ranks; lower is better. It is a name of
+    `dragstrip.visit.metrics` or of an object's metric."""
     runs: int
     connections: tuple[ConnectionMode, ...] = ("first",)
     client: Literal["browser", "loader"] = "browser"
     full: bool = False
-    """Whether it runs only at full scale."""
+    """Whether the discipline runs only at full scale."""
     takes_pages: bool = False
     """Whether pages that the user gives are visited too."""
     early_data: bool = False
-    """Whether stacks use early data, if their servers can."""
+    """Whether stacks use early data, if their servers support it."""
     goodput: bool = False
     """Whether times are also shown as Mbit/s of the page's bytes."""
 

@@ -1,7 +1,7 @@
-"""GitHub's workflow commands, which annotate a run.
+"""Writes GitHub's workflow commands, which annotate a run.
 
-Each is one line: ``::error title=TITLE::TEXT``. The runner reads them from stdout and stderr. It
-shows ten errors, ten warnings and ten notices per step, so failures come first.
+Each command is one line: ``::error title=TITLE::TEXT``. The runner reads them from stdout and
+stderr. It shows ten errors, ten warnings and ten notices per step, so failures come first.
 """
 
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ _LEVELS: tuple[tuple[CaseOutcome, str], ...] = (
 
 
 def annotations(suite: Suite) -> Iterator[str]:
-    """Yield a line per case that did not pass, and a notice per note."""
+    """Yield a line for each case that did not pass, and a notice for each note."""
     for outcome, level in _LEVELS:
         for case in suite.of(outcome):
-            # Several lines of the same title are one group in the log, so each has its own.
+            # Lines with equal titles are one group in the log, so each case has its own title.
             title = _property(f"{suite.command}: {case.name}")
             yield f"::{level} title={title}::{_data(case.said or case.outcome)}\n"
     for note in suite.notes:
@@ -27,7 +27,7 @@ def annotations(suite: Suite) -> Iterator[str]:
 
 
 def _data(text: str) -> str:
-    """Return the text escaped as by @actions/core: a line break would end the command."""
+    """Escape the text as @actions/core does, because a line break would end the command."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

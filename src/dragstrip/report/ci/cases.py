@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 CaseOutcome = Literal["passed", "failed", "undecided", "broken"]
-"""Outcome of a case. `broken` means undecided because too many loads were invalid; the build must
+"""Result of a case. `broken` means undecided because too many loads were invalid; such a build must
 not pass."""
 
 
@@ -17,7 +17,7 @@ class Case(Struct, frozen=True, kw_only=True):
     it."""
     outcome: CaseOutcome
     said: str = ""
-    """The reason in one line; empty if there is nothing to say."""
+    """Why the case has its result, in one line; empty if there is nothing to say."""
 
 
 class Suite(Struct, frozen=True, kw_only=True):
@@ -30,5 +30,5 @@ class Suite(Struct, frozen=True, kw_only=True):
     """Sentences on the limits of the results."""
 
     def of(self, outcome: CaseOutcome) -> list[Case]:
-        """Return the cases with this outcome."""
+        """Return the cases with this result."""
         return [case for case in self.cases if case.outcome == outcome]

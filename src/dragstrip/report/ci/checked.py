@@ -1,4 +1,4 @@
-"""The results of `dragstrip servers check`, for a CI system."""
+"""Presents the results of `dragstrip servers check` to a CI system."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ _OUTCOMES: dict[str, CaseOutcome] = {"yes": "passed", "no": "failed", "unknown":
 
 
 def checked_suite(server: str, page: str, found: Sequence[ConformanceResult]) -> Suite:
-    """Return one case per protocol and check."""
+    """Make one case per protocol and check."""
     return Suite(
         command="dragstrip servers check",
         cases=[
@@ -26,7 +26,7 @@ def checked_suite(server: str, page: str, found: Sequence[ConformanceResult]) ->
 
 
 def checked_summary(suite: Suite, found: Sequence[ConformanceResult]) -> str:
-    """Return a Markdown summary: the number of failed checks, and a table of all checks."""
+    """Write a Markdown summary: the number of failed checks, and a table of all checks."""
     failed = len(suite.of("failed"))
     head = f"{failed} of {len(found)} checks failed" if failed else "no check failed"
     lines = [f"### dragstrip: {plain(suite.properties['server'])}: {head}", ""]

@@ -1,4 +1,4 @@
-"""A comparison of two capsules for a CI system."""
+"""Presents a comparison of two capsules to a CI system."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from dragstrip.verdict.rules import VERSION
 
 
 def compared_suite(a: Path, b: Path, found: CapsuleComparison, gated: Sequence[Gated]) -> Suite:
-    """Return one case per condition, stack and cell."""
+    """Make one case per condition, stack and cell."""
     differences = [row.difference for row in found.rows]
     return Suite(
         command="dragstrip compare",
@@ -30,8 +30,8 @@ def compared_suite(a: Path, b: Path, found: CapsuleComparison, gated: Sequence[G
 
 
 def compared_summary(suite: Suite, differences: Sequence[CapsuleDifference]) -> str:
-    """Return a Markdown summary: the answer, a table of the differences, and each condition that
-    did not pass."""
+    """Write a Markdown summary: the answer, a table of the differences, and each condition that did
+    not pass."""
     if suite.of("failed"):
         head = "a condition failed"
     elif suite.of("broken"):
@@ -39,7 +39,7 @@ def compared_summary(suite: Suite, differences: Sequence[CapsuleDifference]) -> 
     else:
         head = "no condition failed" if suite.cases else "no condition given"
     a, b = (Path(suite.properties[side]).name for side in "ab")
-    # A capsule may be compared with itself, stack by stack.
+    # If stacks of one capsule are compared, their names replace A and B.
     ratio = f"{b} / {a} (95 %)" if a != b else "B / A (95 %)"
     lines = [f"### dragstrip: {head}", ""]
     lines += table(
@@ -53,7 +53,7 @@ def compared_summary(suite: Suite, differences: Sequence[CapsuleDifference]) -> 
 
 
 def _listed(suite: Suite) -> list[str]:
-    """Return lines of a list: the conditions that did not pass, the number that did, and the
+    """Write the lines of a list: the conditions that did not pass, the number that passed, and the
     notes."""
     against = [*suite.of("failed"), *suite.of("broken"), *suite.of("undecided")]
     lines = [f"- **{plain(case.name)}**: {plain(case.said)}" for case in against]
@@ -69,5 +69,5 @@ def _outcome(one: Gated, found: CapsuleComparison) -> CaseOutcome:
 
 
 def _place(cell: str) -> str:
-    """Return a cell in words: ``demo|LTE`` -> ``demo over LTE``."""
+    """Write a cell in words: ``demo|LTE`` -> ``demo over LTE``."""
     return cell.replace("|", " over ", 1).replace("|", ", ")

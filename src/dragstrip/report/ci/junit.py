@@ -1,7 +1,7 @@
-"""JUnit's XML, in the form that GitLab, Jenkins and others read.
+"""Writes JUnit's XML, in the form that GitLab, Jenkins and others read.
 
 No standard defines the format. tests/data/junit.xsd describes the part that common readers agree
-on. An undecided case is `skipped`, which fails no build; a broken one is an `error`.
+on. An undecided case is `skipped`, which fails no build; a broken case is an `error`.
 """
 
 import re
@@ -12,11 +12,12 @@ from dragstrip.report.ci.cases import Case, Suite
 _TAGS = {"failed": "failure", "broken": "error", "undecided": "skipped"}
 _COUNTS = {"failures": "failed", "errors": "broken", "skipped": "undecided"}
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 forbids (section 2.2), even as references. Servers may print them."""
+"""Characters that XML 1.0 forbids (section 2.2), even as references. Servers may print such
+characters."""
 
 
 def junit(suite: Suite) -> bytes:
-    """Return the suite as XML in UTF-8: one `testsuite` with a `testcase` per case."""
+    """Write the suite as XML in UTF-8: one `testsuite` with a `testcase` per case."""
     counts = {"tests": str(len(suite.cases))} | {
         name: str(sum(case.outcome == outcome for case in suite.cases))
         for name, outcome in _COUNTS.items()

@@ -1,4 +1,4 @@
-"""The Markdown of summaries, for a CI system's page or a comment on a change."""
+"""Writes the Markdown of summaries, for a CI system's page or a comment on a change."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """Return the text on one line, with Markdown's special characters escaped."""
+    """Write the text on one line, with Markdown's special characters escaped."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 

@@ -1,4 +1,4 @@
-"""The answer in plain sentences, and whether it can be trusted."""
+"""States the answer in plain sentences, and says whether it can be trusted."""
 
 import math
 from collections import Counter
@@ -17,8 +17,8 @@ from dragstrip.results.compare.stacks import compare_stacks
 from dragstrip.results.compare.summary import Comparison
 
 CROWDED = 10
-"""Number of packets. If the upstream queue drops at least this many in the median visit while
-connections open, virtual and real time often disagree on which stack is faster
+"""Number of packets dropped by the upstream queue. If the median visit has at least this many drops
+while connections open, virtual and real time often disagree on which stack is faster
 (bench/virtual/clocks.py)."""
 AGREED = 64
 """Percentage of pairs of stacks with such a crowded queue for which both clocks name the same
@@ -27,8 +27,8 @@ Standing = Literal["shown", "not shown", "too few", "none"]
 
 
 class CellAnswer(Struct, frozen=True):
-    """The answer for a cell. `standing` says whether a difference was shown, was not shown, rests
-    on too few blocks, or has no block that counts."""
+    """The answer for a cell. `standing` says whether a difference was shown or not shown, or
+    whether too few or no blocks count."""
 
     standing: Standing
     sentence: str
@@ -53,7 +53,8 @@ _MTU: Mapping[MtuBehaviour, str] = {
 
 
 def _too_long(cell: ReportCell) -> str:
-    """Return a sentence that the network's MTU dropped packets, if it did: loads may fail by it."""
+    """Return a sentence that the network's MTU dropped packets, if it did: such drops can make
+    loads fail."""
     some = [r for r in cell.results if r.too_long]
     if not some:
         return ""
@@ -91,9 +92,10 @@ def _answer(cell: ReportCell, limit_s: float) -> CellAnswer:
 
 
 def _verdict(cell: ReportCell) -> tuple[bool, str]:
-    """Return whether any stack was shown to be slower than the fastest, and the sentence."""
+    """Return whether any stack was shown to be slower than the fastest, and the sentence that says
+    it."""
     best = lead(cell).leaders[0]
-    # Each as best / rival, so that below 1 the best is faster.
+    # Each ratio is best / rival: below 1, the best stack is faster.
     found = (compare_stacks(cell.seen, r.stack.name, best, "plt_ms") for r in cell.results)
     rivals = sorted((c for c in found if c and c.a != best), key=lambda c: c.ratio)
     shown = [c for c in rivals if c.most is not None and c.most < 1]
@@ -117,7 +119,7 @@ def _verdict(cell: ReportCell) -> tuple[bool, str]:
 
 
 def _block_by_block(cell: ReportCell) -> tuple[bool, str]:
-    """Like `_verdict`, but for repeatable loads in too few blocks for intervals."""
+    """Judge a cell as `_verdict` does, for repeatable loads in too few blocks for intervals."""
     found = lead(cell)
     best = found.leaders[0]
     ratios = {r.stack.name: each(cell, best, r.stack.name) for r in cell.results}
@@ -136,7 +138,7 @@ def _block_by_block(cell: ReportCell) -> tuple[bool, str]:
 
 
 def _ahead(name: str, ratios: list[float]) -> str:
-    """``6.0 % faster than h2``, or that loads of the other failed."""
+    """Say the lead: ``6.0 % faster than h2``, or that loads of the other stack failed."""
     ended = [ratio for ratio in ratios if ratio]
     if len(ended) == len(ratios):
         return f"{_range(ratios)} faster than {name}"
@@ -147,8 +149,8 @@ def _ahead(name: str, ratios: list[float]) -> str:
 
 
 def _range(ratios: list[float]) -> str:
-    """Return smallest and largest lead as a percentage: ``6.0 %``, or ``5.8 to 6.1 %`` if blocks
-    differ."""
+    """Write the smallest and the largest lead as a percentage: ``6.0 %``, or ``5.8 to 6.1 %`` if
+    blocks differ."""
     least, most = 1 - max(ratios), 1 - min(ratios)
     both = percent(least), percent(most)
     return both[0] if both[0] == both[1] else f"{both[0].removesuffix(' %')} to {both[1]}"

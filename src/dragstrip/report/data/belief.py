@@ -1,5 +1,5 @@
-"""Whether a study can be trusted: why visits are invalid, which stacks that affects, and the limits
-used."""
+"""Judges whether a study can be trusted: why visits are invalid, which stacks that affects, and
+which limits were used."""
 
 import polars as pl
 from msgspec import Struct, structs
@@ -46,13 +46,13 @@ class Belief(Struct, frozen=True, kw_only=True):
     """Reasons, most frequent first."""
     bias: tuple[Bias, ...]
     sentence: str
-    """A sentence on whether invalid visits bias the result; empty if there are none."""
+    """A sentence on whether invalid visits bias the result; empty if no visit is invalid."""
     machines: str
-    """A sentence on whether the machines agree; empty if there was only one."""
+    """A sentence on whether the machines agree; empty if there was only one machine."""
 
 
 def belief(study: Study, table: pl.LazyFrame) -> Belief:
-    """Return the trust in a study. `table` is visits.parquet."""
+    """Judge a study. `table` is visits.parquet."""
     code = pl.col("verdict").str.split(",").alias("code")
     codes = table.filter(~pl.col("valid")).select(code).explode("code").group_by("code").len()
     reasons = dict(codes.collect(engine="streaming").iter_rows())

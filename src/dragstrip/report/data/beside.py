@@ -1,5 +1,5 @@
-"""Notes for a figure's stacks: how they differ beyond the protocol, which old browsers they ran in,
-and how their servers differ."""
+"""Writes notes for a figure's stacks: how they differ beyond the protocol, which old browsers they
+ran in, and how their servers differ."""
 
 from collections.abc import Sequence
 
@@ -11,15 +11,15 @@ from dragstrip.study.loader_error import predicted
 
 
 def beside(stacks: Sequence[Stack]) -> list[str]:
-    """Return the notes for a figure of these stacks; empty if there are none."""
+    """Return the notes for a figure of these stacks; none if there is nothing to note."""
     first, *others = stacks
     differ = [said for other in others for said in sentences(other, [first])]
     return [*differ, *surroundings(stacks)]
 
 
 def surroundings(stacks: Sequence[Stack]) -> list[str]:
-    """Return the notes that apply to all stacks: those on browsers and servers, without differences
-    of the stacks."""
+    """Return the notes that apply to all stacks: on browsers and servers, but not on differences
+    between the stacks."""
     if any(stack.loaded_by.follows_graphs for stack in stacks):
         said = [predicted(), servers(stacks)]
     else:
@@ -28,7 +28,8 @@ def surroundings(stacks: Sequence[Stack]) -> list[str]:
 
 
 def browsers(stacks: Sequence[Stack]) -> str:
-    """Return one sentence per browser, with the switches it ran with; empty if all are current."""
+    """Return one sentence per browser that is not current, with the switches it ran with; empty if
+    all are current."""
     if all(stack.browser == TODAY for stack in stacks):
         return ""
     said = []

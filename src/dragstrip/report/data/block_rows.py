@@ -1,4 +1,4 @@
-"""The blocks of a cell as rows: the result of every attempt."""
+"""Turns the blocks of a cell into rows, with the result of every attempt."""
 
 from collections.abc import Mapping, Sequence
 
@@ -22,7 +22,7 @@ class StackVisit(Struct, frozen=True):
     detail: str
     """Why the visit is invalid, or why it failed; empty otherwise."""
     file: str | None
-    """File name of the visit's page; None if it has none."""
+    """File name of the visit's page; None if it has no page."""
 
 
 class BlockRow(Struct, frozen=True, kw_only=True):
@@ -30,7 +30,7 @@ class BlockRow(Struct, frozen=True, kw_only=True):
     attempt: int
     counts: bool
     places: tuple[StackVisit | None, ...]
-    """Visits in the order of the stacks; None where no visit was made."""
+    """Visits in the order of the stacks; None if a stack's visit was not made."""
     ratios: tuple[float | None, ...]
     """Page load time divided by that of the first stack; None for the first stack, and if either
     did not load."""
@@ -42,8 +42,8 @@ class BlockRows(Struct, frozen=True):
 
 
 def block_rows(cell: ReportCell, names: Sequence[str], files: Mapping[int, str]) -> BlockRows:
-    """Return the table of a cell's blocks. `names` are the stacks to show; ratios are to the first
-    one. `files` maps a row of visits.parquet to the visit's page."""
+    """Make the table of a cell's blocks. `names` are the stacks to show; ratios are to the first of
+    them. `files` maps a row of visits.parquet to the visit's page."""
     attempts: dict[tuple[int, int], list[dict[str, object]]] = {}
     for row in _kept(cell, len(names)).iter_rows(named=True):
         index = index_of(row["block"])

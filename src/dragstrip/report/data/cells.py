@@ -24,23 +24,23 @@ class StackResult(Struct, frozen=True, kw_only=True):
 
     stack: Stack
     medians: dict[str, Median]
-    """Median of each metric with values, over the blocks that count. Censored loads count as the
-    time limit."""
+    """Median of each metric that has values, over the blocks that count. Censored loads count as
+    the time limit."""
     against_first: dict[str, Comparison]
-    """Ratio of each metric to the study's first stack; empty for that stack itself, or without
-    blocks."""
+    """Ratio of each metric to the study's first stack; empty for that stack itself, or if no block
+    counts."""
     loads: Observations
-    """Page load times of the blocks that count, in their order."""
+    """Page load times of the blocks that count, in the order of the blocks."""
     visits: int
     """Number of visits, including those of rerun attempts."""
     invalid: int
     reasons: Counter[str]
-    """Number of visits by the codes of their reasons."""
+    """Number of visits by the code of each reason against them."""
     dropped_up: float = 0
-    """Packets that the upstream queue dropped while several connections opened at once, in the
-    median visit that counts."""
+    """Number of packets that the upstream queue dropped while several connections opened at once,
+    in the median visit that counts."""
     too_long: float = 0
-    """Packets that the network's MTU dropped, in the median visit that counts."""
+    """Number of packets that the network's MTU dropped, in the median visit that counts."""
     sockets: float = 0
     """Number of the page's WebSockets in the median visit that counts."""
     sockets_beside: float = 0
@@ -105,7 +105,7 @@ def cells(
 ) -> Iterator[ReportCell]:
     """Yield every cell of the study, even without visits.
 
-    `table` is the same as for `dragstrip.results.observed.observed`.
+    `table` is the table that `dragstrip.results.observed.observed` takes.
     """
     for seen in observed(study, table):
         yield ReportCell(

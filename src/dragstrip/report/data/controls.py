@@ -1,4 +1,4 @@
-"""Results of controls and stopping, in plain sentences."""
+"""Describes the results of controls and stopping in plain sentences."""
 
 from collections.abc import Iterator, Sequence
 

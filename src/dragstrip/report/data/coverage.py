@@ -1,5 +1,5 @@
-"""Checks how much of its recording a page loaded: objects it never requested, requests under way
-when it counted as loaded, and navigation to another page."""
+"""Checks how much of its recording a page loaded: objects that it never requested, requests under
+way when it counted as loaded, and navigation to another page."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -14,8 +14,8 @@ from dragstrip.results.lookup import Lookup
 
 _VISIT = ("block", "attempt", "stack", "page")
 _LATE_MS = 5.0
-"""Time in ms by which a browser may report the end of a request after the load event that waited
-for it."""
+"""Time in ms after the load event at which a browser may still report the end of a request that the
+event waited for."""
 _SHOWN = 100
 """Most characters of a URL that are shown."""
 
@@ -23,12 +23,14 @@ _SHOWN = 100
 def coverage(
     study: Study, tables: Mapping[str, pl.LazyFrame], visits: Lookup | Sequence[Visit]
 ) -> Iterator[str]:
-    """Yield sentences on each page for which one of these happened. `tables` are a capsule's.
-    `visits` returns visits by their row; the first valid visit of each page is read. It may be
-    empty."""
+    """Yield sentences on each page that loaded only a part of its recording.
+
+    `tables` are a capsule's tables. `visits` returns visits by their row; the first valid visit of
+    each page is read. It may be empty.
+    """
     loaded = tables["visits"].filter(pl.col("valid") & (pl.col("outcome") == "loaded"))
     requests = tables["requests"].join(loaded.select(*_VISIT, "plt_ms"), on=_VISIT)
-    # Only the origin's log has what workers ask for.
+    # Only the origin's log has the requests of workers.
     served = tables["served"].join(loaded.select(*_VISIT), on=_VISIT)
     asked = pl.concat([requests.select("page", "url"), served.select("page", "url")])
     by_page = asked.group_by("page").agg(pl.col("url").unique()).collect(engine="streaming")

@@ -1,4 +1,5 @@
-"""How faithful the replay was: every request without an exact answer in the recording, by URL."""
+"""Measures how faithful the replay was: lists every request without an exact answer in the
+recording, by URL."""
 
 from collections.abc import Mapping
 
@@ -26,7 +27,7 @@ class AddressGap(Struct, frozen=True, kw_only=True):
     address: str
     answer: str
     requests: dict[str, int]
-    """Number of requests by stack, over all its visits."""
+    """Number of requests by stack, over all visits of the stack."""
 
 
 class PageFidelity(Struct, frozen=True, kw_only=True):
@@ -43,7 +44,7 @@ class PageFidelity(Struct, frozen=True, kw_only=True):
 
 
 def fidelity(study: Study, tables: Mapping[str, pl.LazyFrame]) -> tuple[PageFidelity, ...]:
-    """Return one entry per visited page of the study. `tables` are a capsule's."""
+    """Return one entry per visited page of the study. `tables` are a capsule's tables."""
     loaded = tables["visits"].filter(pl.col("outcome") == "loaded").select(_VISIT)
     visits = _collect(loaded.group_by("page", "stack").len())
     served = tables["served"].join(loaded, on=_VISIT, how="semi")

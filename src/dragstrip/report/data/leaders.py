@@ -1,4 +1,4 @@
-"""Which stack leads a cell in a metric, by how much, and which ones tie with it."""
+"""Finds which stack leads a cell in a metric, by how much, and which stacks tie with it."""
 
 from typing import Literal
 
@@ -12,21 +12,22 @@ from dragstrip.visit.metric import Metric
 from dragstrip.visit.objects import find_metric
 
 ENOUGH_BLOCKS = 5
-"""Fewest blocks for an interval. With fewer, the answer begins with the fact that there is none."""
+"""Fewest blocks for an interval. With fewer, the answer begins by saying that there is no
+interval."""
 ALIKE = 0.05
-"""Stacks are alike if the 95 % intervals of their ratios lie within this of 1."""
+"""Stacks are alike if the 95 % intervals of their ratios are at most this far from 1."""
 
 LeaderKind = Literal["lead", "tie", "alike", "open", "too few", "none"]
 
 
 class Lead(Struct, frozen=True):
     """The stacks that lead a cell. `kind` is `lead` if one stack beats all others, `tie` if several
-    beat some, `alike` if they differ by at most `ALIKE`, `open` if no difference was shown, `too
-    few` for too few blocks and `none` for none."""
+    stacks beat some, and `alike` if stacks differ by at most `ALIKE`. It is `open` if no difference
+    was shown, `too few` with too few blocks, and `none` with no block."""
 
     kind: LeaderKind
     leaders: tuple[str, ...] = ()
-    """The best stack first, then those that are not shown to be worse."""
+    """The best stack first, then the stacks that are not shown to be worse."""
     by: Comparison | None = None
     """The best stack (`a`) compared with the closest stack that is shown to be worse (`b`)."""
     blocks: int = 0
@@ -64,8 +65,8 @@ def few_but_exact(cell: ReportCell) -> bool:
 
 
 def each(cell: ReportCell, a: str, b: str, metric: str = "plt_ms") -> list[float]:
-    """a / b of every block. It is 1 if neither load ended, and infinite if only that of `a` did
-    not."""
+    """Return a / b of every block. The ratio is 1 if neither load ended, and infinite if only the
+    load of `a` did not end."""
     of_a, of_b = cell.seen.of(a, metric), cell.seen.of(b, metric)
     values_a, values_b = (np.where(of.censored, np.inf, of.values) for of in (of_a, of_b))
     return [1.0 if x == y else float(x / y) for x, y in zip(values_a, values_b, strict=True)]

@@ -17,7 +17,8 @@ class Outlier(Struct, frozen=True):
     typical: Visit
     visit: Visit
     apart_ms: float
-    """See `apart_ms`."""
+    """Area between the visit's curve of visual progress and the typical one, in ms; see the
+    function `apart_ms`."""
 
 
 def outlier(typical: Visit, visits: Sequence[Visit]) -> Outlier | None:
@@ -35,7 +36,8 @@ def outlier(typical: Visit, visits: Sequence[Visit]) -> Outlier | None:
 def apart_ms(a: Visual, b: Visual) -> float:
     """Return the area between two curves of visual progress, in ms.
 
-    It is the difference of the two SpeedIndex values if the curves do not cross, otherwise more.
+    If the curves do not cross, the area is the difference of the two SpeedIndex values, otherwise
+    more.
     """
     curves = dict(a.progress), dict(b.progress)
     times = sorted({0.0, *curves[0], *curves[1]})

@@ -9,20 +9,20 @@ from msgspec import Struct
 from dragstrip.report.data.cells import ReportCell
 
 OUTLIERS_FROM = 3
-"""Fewest blocks of a cell for its slowest loads to count as outliers."""
+"""Fewest blocks of a cell from which its slowest loads count as outliers."""
 
 
 class ShownVisit(Struct, frozen=True):
     row: int
-    """Row in visits.parquet."""
+    """The visit's row in visits.parquet."""
     why: str
-    """Why it gets a page: ``typical``, ``invalid``, ``slowest`` or ``asked for``."""
+    """Why the visit gets a page: ``typical``, ``invalid``, ``slowest`` or ``asked for``."""
 
 
 def shown(cell: ReportCell, room: int, also: Collection[str] = ()) -> list[ShownVisit]:
-    """Return the visits to show, each once. Those in `also` always get a page. The others get one
-    until their requests exceed `room`: each stack's typical visit, then the invalid ones in order,
-    then each stack's slowest."""
+    """Choose the visits to show, each once. Visits in `also` always get a page. Other visits get
+    one until their requests exceed `room`: each stack's typical visit, then the invalid visits in
+    order, then each stack's slowest visit."""
     taken: dict[int, ShownVisit] = {}
     for why, row, requests in _candidates(cell, also):
         if row in taken:
@@ -36,7 +36,7 @@ def shown(cell: ReportCell, room: int, also: Collection[str] = ()) -> list[Shown
 
 
 def _candidates(cell: ReportCell, also: Collection[str]) -> Iterator[tuple[str, int, int]]:
-    """Yield the candidates, each with why it is shown, its row, and its number of requests."""
+    """Yield the candidates: why each would be shown, its row, and its number of requests."""
     visits = cell.seen.visits
     if also:
         id_ = pl.concat_str("block", "stack", "attempt", separator="|")
@@ -51,8 +51,8 @@ def _candidates(cell: ReportCell, also: Collection[str]) -> Iterator[tuple[str, 
 
 
 def _by_load(cell: ReportCell, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the visits sorted by page load time, so that the middle one is typical: of two middle
-    visits, the faster one. A failed load is the slowest."""
+    """Sort the visits by page load time, so that the middle one is typical: of two middle visits,
+    the faster one. A failed load is the slowest."""
     loaded = pl.col("outcome") == "loaded"
     load = pl.when(loaded).then("plt_ms").otherwise(pl.lit(cell.seen.limit_ms))
     return rows.sort(load, maintain_order=True)

@@ -1,5 +1,5 @@
-"""The spread of page load times on a cell: 95th percentile and interquartile range of each
-stack."""
+"""Makes rows with the spread of page load times on a cell: 95th percentile and interquartile range
+of each stack."""
 
 from collections.abc import Iterator
 
@@ -17,11 +17,11 @@ class SpreadRow(Struct, frozen=True):
 
     stack: Stack
     columns: tuple[tuple[float, str], ...]
-    """Value in ms of each of `STATISTICS`, and its ratio to the first stack in words."""
+    """Value in ms of each of `STATISTICS`, with its ratio to the first stack, in words."""
 
 
 def spread_rows(cell: ReportCell) -> Iterator[SpreadRow]:
-    """Yield rows with the spread of each stack on a cell. Yields nothing if no block counts."""
+    """Yield a row with the spread of each stack on a cell; none if no block counts."""
     first = cell.results[0].stack.name
     for result in cell.results:
         loads_ms = result.loads.known.tolist()

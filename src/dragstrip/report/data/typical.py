@@ -1,4 +1,4 @@
-"""Chooses the visit that represents a stack where a single visit is drawn."""
+"""Chooses the visit that represents a stack when a single visit is drawn."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from dragstrip.results.blocks import observe
 
 
 def typical(visits: Sequence[Visit], limit_ms: float) -> Visit | None:
-    """Return the visit of median page load time (the lower of two); None without visits.
+    """Return the visit of median page load time (of two, the faster); None without visits.
 
     A load that failed or timed out counts as `limit_ms`, the client's time limit.
     """

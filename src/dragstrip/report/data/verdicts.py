@@ -30,7 +30,7 @@ class InvalidVisit(Struct, frozen=True):
     reasons: tuple[tuple[str, str], ...]
     """Pairs of code and detail."""
     file: str | None
-    """Path of the visit's page from the report's folder; None if it has none."""
+    """Path of the visit's page from the report's folder; None if it has no page."""
 
 
 class Verdicts(Struct, frozen=True, kw_only=True):
@@ -38,13 +38,13 @@ class Verdicts(Struct, frozen=True, kw_only=True):
     causes: tuple[ReasonByStack, ...]
     """Reasons, most frequent first."""
     invalid: tuple[InvalidVisit, ...]
-    """The first `SHOWN_VISITS`, in the order they were made."""
+    """The first `SHOWN_VISITS` invalid visits, in the order they were made."""
     unchecked: tuple[str, ...]
     """Checks that no verdict could make, in words."""
 
 
 def verdicts(study: Study, table: pl.LazyFrame, files: Mapping[int, str]) -> Verdicts:
-    """Return the invalid visits of a study. `table` is visits.parquet; `files` maps its rows to the
+    """List the invalid visits of a study. `table` is visits.parquet; `files` maps its rows to the
     visits' pages."""
     made = {
         stack: (visits, invalid)

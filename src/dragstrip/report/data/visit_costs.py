@@ -1,4 +1,4 @@
-"""The cost of a study's visits, and what the link delivered."""
+"""Summarises the cost of a study's visits, and what the link delivered."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
@@ -22,7 +22,8 @@ class StackCost(Struct, frozen=True):
 
 
 class LinkFacts(Struct, frozen=True, kw_only=True):
-    """One direction of a network, over all its visits. None if no visit measured it."""
+    """Facts on one direction of a network, over all its visits. A fact is None if no visit measured
+    it."""
 
     network: Network
     side: Literal["down", "up"]
@@ -34,7 +35,7 @@ class LinkFacts(Struct, frozen=True, kw_only=True):
     dropped: Mapping[str, int]
     """Number of packets that the link dropped, by cause."""
     lateness_p99_us: float | None
-    """Median over visits of each visit's 99th percentile of lateness."""
+    """Median over visits of the 99th percentile of lateness, in us."""
     lateness_max_us: float | None
     largest_frame_bytes: int
 
@@ -50,7 +51,7 @@ class EvidenceSummary(Struct, frozen=True, kw_only=True):
 
 
 def evidence(study: Study, table: pl.LazyFrame) -> EvidenceSummary:
-    """Return the evidence of a study. `table` is visits.parquet."""
+    """Summarise the evidence of a study. `table` is visits.parquet."""
     total = sum((pl.col(f"overhead_{name}") for name in OVERHEAD), pl.lit(0.0)).alias("total")
     sums = [pl.len().alias("visits"), (~pl.col("valid")).sum().alias("invalid")]
     whole = _collect(table.select(*sums, total.median())).row(0, named=True)

@@ -1,4 +1,4 @@
-"""How servers treated the same page differently: content coding, Early Hints."""
+"""Describes how servers treated the same page differently: content coding, Early Hints."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,8 +9,8 @@ from dragstrip.model.study import Study
 
 
 def ways(study: Study, requests: pl.LazyFrame) -> Iterator[str]:
-    """Yield a sentence for each way in which the stacks differ. `requests` is the capsule's table
-    of that name."""
+    """Yield a sentence for each treatment in which the stacks differ. `requests` is the capsule's
+    table of requests."""
     answered = requests.filter(pl.col("protocol").is_not_null() & (pl.col("error") == ""))
     by_stack = {
         row["stack"]: row

@@ -1,1 +1,1 @@
-"""Figures and drawings as SVG or Vega. Each depends only on its rows."""
+"""Draws figures as SVG or Vega. Each figure depends only on its rows."""

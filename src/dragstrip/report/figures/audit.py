@@ -20,8 +20,8 @@ _COLOURS: dict[Family, str] = {
 
 
 def bounds(rows: Sequence[AuditRow]) -> Spec | None:
-    """Load time of every capture over the least time that its bytes allow. Points below the
-    diagonal are impossible."""
+    """Make a chart of every capture's load time over the least time that its bytes allow. Points
+    below the diagonal are impossible. None if no capture has both."""
     points = [
         {
             "least": r.least_load_ms / 1000,
@@ -63,8 +63,8 @@ def bounds(rows: Sequence[AuditRow]) -> Spec | None:
 
 
 def shares(rows: Sequence[AuditRow]) -> Spec | None:
-    """Return protocols of captures labelled QUIC, as bars of answers. Captures with the least QUIC
-    come first."""
+    """Make a chart of the protocols of captures labelled QUIC, as bars of answers. Captures with
+    the least QUIC come first. None without such captures."""
     labelled = [r for r in rows if r.claims.protocol == "quic" and r.protocol_answers]
     if not labelled:
         return None
@@ -95,7 +95,7 @@ def shares(rows: Sequence[AuditRow]) -> Spec | None:
 
 
 def connects(rows: Sequence[AuditRow]) -> Spec | None:
-    """Return a chart of each capture's fastest connect in ms, grouped by the round trip that it
+    """Make a chart of each capture's fastest connect in ms, grouped by the round trip that it
     claims, with a line at that round trip. None if no capture has both."""
     points = [
         {"claim": f"{r.claims.rtt_ms:g} ms", "connect": r.connect_min_ms, "spread": _spread(i)}

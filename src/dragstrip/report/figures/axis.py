@@ -1,4 +1,4 @@
-"""Tick positions of a time axis."""
+"""Computes the tick positions of a time axis."""
 
 from collections.abc import Sequence
 

@@ -34,7 +34,7 @@ class ConnectionPicture(Struct, frozen=True):
 def connection_pictures(capsule: Capsule, visit: Visit) -> list[ConnectionPicture]:
     """Return two pictures per large connection of the visit; none if its packets were not kept.
 
-    Raises `NoTshark` if they were never dissected and tshark is missing.
+    Raises `NoTshark` if the packets were never dissected and tshark is missing.
     """
     if not captured(capsule.path, visit):
         return []
@@ -54,8 +54,8 @@ def connection_pictures(capsule: Capsule, visit: Visit) -> list[ConnectionPictur
 
 
 def sending(flow: Flow, mine: Sequence[Packet], windows: Sequence[Window]) -> ConnectionPicture:
-    """Return the origin's bytes against time, above the bytes in flight and, if there is a qlog,
-    the congestion window."""
+    """Draw the origin's bytes against time, above the bytes in flight and, if there is a qlog, the
+    congestion window."""
     down = [p for p in mine if p.side == "down" and p.payload]
     numbers = _numbers(down)
     sent = [
@@ -72,7 +72,7 @@ def sending(flow: Flow, mine: Sequence[Packet], windows: Sequence[Window]) -> Co
     x, y = _x("s", None), number("kB", title="kB sent")
     tinted = name("what", scale=tint, title=None)
     acks = [r | {"what": "acknowledged"} for r in _acknowledged(mine)]
-    # Rare events are drawn last, on top.
+    # Rare events are drawn last, so that they lie on top.
     points = [*seen, *sorted(sent, key=lambda r: r["what"] != "sent")]
     looks = {"size": 12, "filled": True, "opacity": 0.9}
     dots = layer(points, "point", looks, x=x, y=y, color=tinted)
@@ -89,7 +89,7 @@ def sending(flow: Flow, mine: Sequence[Packet], windows: Sequence[Window]) -> Co
 
 
 def streams(flow: Flow, mine: Sequence[Packet]) -> ConnectionPicture:
-    """Return the times at which the browser could read each stream's bytes, one row per stream."""
+    """Draw the times at which the browser could read each stream's bytes, one row per stream."""
     paths = {s: path for p in mine for s, path in zip(p.requests, p.paths, strict=False)}
     asked = {s: p.time_ms for p in reversed(mine) for s in p.requests}
     chunks = list(_chunks(mine))
@@ -130,8 +130,8 @@ def streams(flow: Flow, mine: Sequence[Packet]) -> ConnectionPicture:
 
 
 def _chunks(mine: Sequence[Packet]) -> Iterator[tuple[int, float, float, int]]:
-    """(stream, start, end, bytes) of each piece of data at the browser. Each piece begins where the
-    last one ended."""
+    """Yield (stream, start, end, bytes) of each piece of data at the browser. Each piece begins
+    where the one before ended."""
     arriving = [(p.left_ms, p) for p in mine if p.side == "down" and p.left_ms is not None]
     since = None
     for ms, packet in sorted(arriving, key=lambda a: a[0]):
@@ -143,7 +143,8 @@ def _chunks(mine: Sequence[Packet]) -> Iterator[tuple[int, float, float, int]]:
 
 
 def _numbers(down: Sequence[Packet]) -> list[int]:
-    """End of each packet in the connection's bytes. TCP gives it; for QUIC it is counted."""
+    """Return the end of each packet in the connection's bytes. With TCP, sequence numbers give it;
+    with QUIC, the payload is summed up."""
     counts = accumulate(p.payload for p in down)
     return [
         count if p.seq is None else p.seq + p.payload for p, count in zip(down, counts, strict=True)
@@ -175,7 +176,7 @@ def _flight(flow: Flow, rows: Sequence[Row]) -> Spec:
 
 
 def _in_flight(mine: Sequence[Packet]) -> Iterator[Row]:
-    """Yield bytes in flight over TCP at the origin: highest byte sent minus highest byte
+    """Yield the bytes in flight over TCP at the origin: highest byte sent minus highest byte
     acknowledged."""
     seen = [(p.at_origin_ms, p) for p in mine if p.at_origin_ms is not None]
     sent = acknowledged = 0
@@ -231,7 +232,7 @@ def _sending_caption(flow: Flow) -> str:
 
 
 def _connection(visit: Visit, flow: Flow) -> Connection | None:
-    """Return the origin's record of the flow, found by the client's port."""
+    """Return the origin's record of the flow, found by the client's port; None if there is none."""
     port = int(flow.client.rpartition(":")[2])
     quic = flow.protocol == "h3"
     same = (c for c in visit.connections if c.client_port == port)

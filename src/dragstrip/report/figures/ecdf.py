@@ -1,7 +1,7 @@
-"""The figure of a cell for any metric: an ECDF above a strip with its visits.
+"""Makes the figure of a cell for any metric: an ECDF above a strip with its visits.
 
 All cells of a study use one Vega-Lite specification. Each cell adds only data, for every metric, so
-that readers can choose one.
+that readers can choose a metric.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from dragstrip.stats.ecdf import ecdf
 from dragstrip.visit.objects import find_metric
 
 MOST_POINTS = 200
-"""Most steps of a drawn curve; more would not be visible."""
+"""Most steps of a drawn curve; more steps would not be visible."""
 
 _WIDTH = 860
 
@@ -97,7 +97,7 @@ def _strip(names: list[str], tint: Spec, across: Spec) -> Spec:
     )
     return {
         "layer": [dots, ticks],
-        # The curves' legend serves both; a shared scale would draw it twice.
+        # The legend of the curves serves both; with a shared scale it would be drawn twice.
         "resolve": {"scale": {"color": "independent"}},
         "width": _WIDTH,
         "height": {"step": 44},

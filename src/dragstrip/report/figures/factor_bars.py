@@ -1,4 +1,4 @@
-"""A chart of the steps from A to B: one bar per factor, which starts where the last one ended."""
+"""Draws the steps from A to B: one bar per factor, which starts where the bar before ended."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ _FASTER, _SLOWER, _OPEN, _END = "#1a9c86", "#b3261e", "#b9bec8", "#1d2129"
 
 
 def drawing(answer: Why, found: WhyCell | Pooled) -> str:
-    """Return the chart as SVG. Its axis is logarithmic, so equal ratios have equal bars. A is at
+    """Draw the chart as SVG. Its axis is logarithmic, so equal ratios have equal bars. A is at
     1."""
     steps: list[tuple[str, Span, bool]] = [(p.words, p, p.shown) for p in by_size(found)]
     left = found.unexplained
@@ -58,7 +58,7 @@ def drawing(answer: Why, found: WhyCell | Pooled) -> str:
 
 
 def _reach(ratios: list[float]) -> tuple[float, float]:
-    """Return range of the axis: at least 5 % beyond the bars on both sides, but at most a factor of
+    """Return the range of the axis: 2 % beyond the ratios on both sides, but at most a factor of
     8."""
     low, high = min(ratios) / 1.02, max(ratios) * 1.02
     return max(low, 1 / 8), min(high, 8.0)
@@ -92,7 +92,7 @@ def _end(name: str, row: int, at: float, value: str) -> Iterator[str]:
 def _bar(
     row: int, texts: tuple[str, str], at: float, one: Span, sure: bool, x: _Scale
 ) -> Iterator[str]:
-    """Yield SVG of one bar, with `texts` to its left and right."""
+    """Yield the SVG of one bar, with `texts` to its left and right."""
     top, middle = TOP + ROW * row + 6, TOP + ROW * row + ROW / 2
     begin, end = x(at), x(at * one.ratio)
     fill = _OPEN if not sure else _FASTER if one.ratio < 1 else _SLOWER

@@ -1,4 +1,5 @@
-"""Forest plots: each ratio and its interval as a line, on one axis for all rows of a table."""
+"""Draws forest plots: each ratio and its interval as a line, on one axis for all rows of a
+table."""
 
 import math
 from collections.abc import Sequence
@@ -8,7 +9,7 @@ from dragstrip.results.compare.summary import Comparison
 
 WIDTH, HEIGHT, MARGIN = 220, 22, 6
 _LEAST = math.log(1.1)
-"""The axis reaches at least 10 % to either side."""
+"""Least half width of the axis, as a logarithm: 10 % to either side."""
 
 
 def reach(comparisons: Sequence[Comparison]) -> float:
@@ -19,7 +20,7 @@ def reach(comparisons: Sequence[Comparison]) -> float:
 
 
 def forest(c: Comparison | None, reach: float, colour: str) -> str:
-    """Return the plot of one row as SVG. An interval beyond the axis is cut off. Without a
+    """Draw the plot of one row as SVG. An interval beyond the axis is cut off. Without a
     comparison, only the line at 1 is drawn."""
 
     def x(value: float) -> float:

@@ -1,5 +1,5 @@
-"""Draws a page's graph: each request at the time that its waits imply, in round trips of a fast
-network."""
+"""Draws a page's graph. Each request stands at the time that its waits imply, in round trips of a
+fast network."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -14,7 +14,7 @@ from dragstrip.report.words.numbers import counted, duration
 
 _WIDTH, _LABEL, _ROW, _AXIS = 1100, 380, 13, 24
 _NEAR = 0.2
-"""Requests that end less than this many steps before the load event get a line to it."""
+"""Distance in steps from the load event: requests that end within it get a line to the event."""
 _COLOURS = {
     "Document": "#33479e",
     "Stylesheet": "#7b4fa3",
@@ -26,7 +26,7 @@ _COLOURS = {
 
 
 def draw_graph(page: Page, graph: Graph) -> str:
-    """Return the drawing as a file's text. Everything that comes from the page is escaped."""
+    """Draw the graph as a file's text. Everything that comes from the page is escaped."""
     made = environment()
     made.globals.update(counted=counted)
     steps = places(graph)
@@ -43,8 +43,8 @@ def draw_graph(page: Page, graph: Graph) -> str:
 
 
 def places(graph: Graph) -> list[float | None]:
-    """Step at which each request starts, if every answer takes one step and its bytes arrive
-    evenly; None for requests after the load event."""
+    """Return the step at which each request starts, if every answer takes one step and its bytes
+    arrive evenly; None for requests after the load event."""
     sizes = _sizes(graph)
     found: list[float | None] = []
     for node in graph.nodes:
@@ -57,7 +57,7 @@ def places(graph: Graph) -> list[float | None]:
 
 
 def binding(graph: Graph, steps: Sequence[float | None], node: Node) -> Wait | None:
-    """Return the wait that ends last; waits for the load event are ignored."""
+    """Return the wait of the node that ends last; waits for the load event are ignored."""
     sizes = _sizes(graph)
     known = [(h, w) for w in node.waits if (h := _held(w, steps, sizes)) is not None]
     return max(known, key=lambda pair: pair[0])[1] if known else None
@@ -72,7 +72,7 @@ def _held(wait: Wait, steps: Sequence[float | None], sizes: Sequence[int]) -> fl
 
 
 def _sizes(graph: Graph) -> list[int]:
-    """Return the most bytes of each node that any wait needs."""
+    """Return for each node the most bytes that any wait needs."""
     most = [0] * len(graph.nodes)
     for wait in (w for n in (*graph.nodes,) for w in n.waits):
         if wait.node != LOAD:
@@ -117,7 +117,7 @@ def _grid(last: float, scale: float, height: int) -> Iterator[str]:
 
 
 def _line(graph: Graph, steps: Sequence[float | None], index: int, scale: float) -> str:
-    """Return a line to a request from the node that it waits for last."""
+    """Draw a line to a request from the node that it waits for last."""
     wait = binding(graph, steps, graph.nodes[index])
     start = steps[index]
     if wait is None or start is None:

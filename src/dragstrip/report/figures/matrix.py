@@ -1,4 +1,4 @@
-"""A table of the whole study: which stack leads, by page (row) and network (column), for each
+"""Makes a table of the whole study: which stack leads, by page (row) and network (column), for each
 metric."""
 
 from collections import Counter
@@ -28,14 +28,14 @@ class MatrixEntry(Struct, frozen=True, kw_only=True):
     connection: ConnectionMode
     where: str
     file: str
-    """Path of its page, from the report's folder."""
+    """Path of the cell's page, from the report's folder."""
     answer: CellAnswer
     leads: dict[str, Lead]
-    """Leads by metric."""
+    """The stacks that lead the cell, by metric."""
 
 
 class ResultShare(Struct, frozen=True):
-    """A result, and the number of cells that have it."""
+    """A kind of result, and the number of cells that have it."""
 
     label: str
     cells: int
@@ -70,7 +70,7 @@ def known(entries: Sequence[MatrixEntry]) -> list[Metric]:
 
 
 def shares(study: Study, entries: Sequence[MatrixEntry], metric: str) -> list[ResultShare]:
-    """Return number of cells for each sole leader, then for ties, then without a leader. Zero
+    """Count the cells for each sole leader, then those with ties, then those without a leader. Zero
     counts are left out."""
     found = [e.leads[metric] for e in entries]
     alone = Counter(x.leaders[0] for x in found if x.kind == "lead")
@@ -88,7 +88,7 @@ def shares(study: Study, entries: Sequence[MatrixEntry], metric: str) -> list[Re
 
 
 def tint(stack: Stack, found: Lead) -> str:
-    """Return the leader's colour mixed with white, stronger for larger leads, but always light
-    enough for dark text."""
+    """Mix the leader's colour with white: stronger for larger leads, but always light enough for
+    dark text."""
     depth = 14 + 34 * min(found.share / 0.4, 1)
     return f"color-mix(in srgb, {colour(stack.protocol)} {depth:.0f}%, white)"

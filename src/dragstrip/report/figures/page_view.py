@@ -21,7 +21,7 @@ _COLOURS |= {"image": "#1a9c86", "other": "#8b8f98"}
 
 
 def draw(page: Page, checks: Sequence[Check]) -> str:
-    """Return the drawing as a file's text. Everything that comes from the page is escaped."""
+    """Draw the page as a file's text. Everything that comes from the page is escaped."""
     made = environment()
     roots = initiator_tree(page)
     made.globals.update(size=size, percent=percent, duration=duration, counted=counted)
@@ -44,7 +44,7 @@ def timed(page: Page) -> bool:
 
 
 def kind(resource: Resource) -> str:
-    """Return the resource's kind, by media type: one of the names of colours."""
+    """Return the resource's kind, which has a colour, by media type."""
     major, _, minor = resource.mime.partition("/")
     if major in ("image", "font"):
         return major
@@ -102,7 +102,7 @@ def _bar(resource: Resource, top: int, scale: float) -> str:
 
 
 def short_url(url: str, room: int) -> str:
-    """Host and end of the path, which are the most distinctive parts of a URL."""
+    """Shorten a URL to host and end of the path, which are its most distinctive parts."""
     parts = urlsplit(url)
     path = parts.path + (f"?{parts.query}" if parts.query else "")
     left = max(12, room - len(parts.netloc))

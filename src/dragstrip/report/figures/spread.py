@@ -36,7 +36,7 @@ class SpreadLevel(Struct, frozen=True):
 
     network: Network
     loads: tuple[tuple[float, ...], ...]
-    """Loads in the order of the study's stacks."""
+    """Load times in the order of the study's stacks."""
     censored: int
 
 
@@ -96,7 +96,7 @@ def _lossless(network: Network) -> Network:
 
 
 def drawing(spread: SpreadFigure) -> str:
-    """Return the SVG: one group of boxes per loss rate, with a box per stack."""
+    """Draw the SVG: one group of boxes per loss rate, with a box per stack."""
     highest_ms = max(ms for level in spread.levels for own in level.loads for ms in own)
     scale = (HEIGHT - TOP - FOOT) / (highest_ms * 1.04)
 
@@ -133,7 +133,7 @@ def _axis(highest_ms: float, y: Callable[[float], float]) -> Iterator[str]:
 def _box(
     loads: Sequence[float], tint: str, centre: float, wide: float, y: Callable[[float], float]
 ) -> Iterator[str]:
-    """Yield SVG of Tukey's box left of the centre, and of every visit in order to the right."""
+    """Yield the SVG of Tukey's box left of the centre, and of every visit in order to the right."""
     seen, middle = box(loads), centre - wide / 2 - 2
     yield (
         f'<path d="M{middle:.1f} {y(seen.low):.1f}V{y(seen.q1):.1f}M{middle:.1f} {y(seen.q3):.1f}'
@@ -154,7 +154,7 @@ def _box(
 
 
 def _loss(level: SpreadLevel) -> str:
-    """Return the loss rate in words, per direction and two-way."""
+    """Write the loss rate in words, per direction and two-way."""
     network = level.network
     text = (
         f"{plain(network.down.mean_loss * 100)} % down, {plain(network.up.mean_loss * 100)} % up "

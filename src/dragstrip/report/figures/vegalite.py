@@ -15,23 +15,23 @@ INK, SOFT, _GRID = "#1d2129", "#9aa0ab", "#e6e8ec"
 
 
 def number(field: str, **more: Any) -> Spec:
-    """Return a channel that encodes a field of numbers."""
+    """Make a channel that encodes a field of numbers."""
     return {"field": field, "type": "quantitative", **more}
 
 
 def name(field: str, **more: Any) -> Spec:
-    """Return a channel that encodes a field of names."""
+    """Make a channel that encodes a field of names."""
     return {"field": field, "type": "nominal", **more}
 
 
 def layer(rows: Sequence[Row] | str, mark: str, looks: Spec, **encoding: Any) -> Spec:
-    """Return marks for `rows`, or for the data set of that name."""
+    """Make marks for `rows`, which are rows or the name of a data set."""
     data = {"name": rows} if isinstance(rows, str) else {"values": list(rows)}
     return {"data": data, "mark": {"type": mark, **looks}, "encoding": encoding}
 
 
 def figure(chart: Spec, **legend: Any) -> Spec:
-    """Return the chart with the report's fonts and colours. `legend` overrides properties of its
+    """Finish a chart with the report's fonts and colours. `legend` overrides properties of its
     legend."""
     config = {
         "font": "Inter, 'Helvetica Neue', Arial, sans-serif",

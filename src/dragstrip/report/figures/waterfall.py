@@ -30,10 +30,11 @@ class Phase(Struct, frozen=True):
 
 def phases(request: Request, until_ms: float) -> list[Phase]:
     """Return the phases of a request: queue, connect, TLS, wait and receive, in order and without
-    overlap. Empty ones are left out.
+    overlap. Empty phases are left out.
 
-    A timestamp that the browser did not give ends no phase. QUIC has one handshake for both, which
-    browsers report as TLS. A request without an end is drawn to `until_ms`, the visit's end.
+    A timestamp that the browser did not give ends no phase. QUIC connects and secures a connection
+    with one handshake, which browsers report as TLS. A request without an end is drawn to
+    `until_ms`, the visit's end.
     """
     end = request.end_ms if request.end_ms is not None else until_ms
     connect = request.connect_start_ms
@@ -54,7 +55,7 @@ def phases(request: Request, until_ms: float) -> list[Phase]:
 
 
 def waterfall(visit: Visit, until_ms: float) -> str:
-    """Return the waterfall of a visit as SVG. `until_ms` is the end of the time axis; pictures to
+    """Draw the waterfall of a visit as SVG. `until_ms` is the end of the time axis; pictures to
     compare should share it. Text from the page is escaped."""
     groups = _groups(visit)
     row = next(height for limit, height in _ROWS if len(visit.requests) <= limit)
@@ -72,7 +73,7 @@ def waterfall(visit: Visit, until_ms: float) -> str:
 
 
 def _groups(visit: Visit) -> list[list[Request]]:
-    """Return requests by connection or host. Groups, and the requests in each, are ordered by
+    """Group requests by connection or host. Groups, and the requests in each, are ordered by
     start."""
     found: dict[tuple[str, int], list[Request]] = {}
     for request in sorted(visit.requests, key=lambda r: r.start_ms):
@@ -99,7 +100,7 @@ def _rows(
 
 
 def _about(group: Sequence[Request], others: Sequence[str]) -> str:
-    """Return the heading of a group. `others` are hosts besides its first."""
+    """Write the heading of a group. `others` are hosts besides its first host."""
     used = {r.connection for r in group if r.connection}
     protocols = ", ".join(sorted({r.protocol for r in group if r.protocol})) or "no answer"
     said = [protocols, counted(len(group), "request")]
@@ -111,7 +112,8 @@ def _about(group: Sequence[Request], others: Sequence[str]) -> str:
 
 
 def _request(request: Request, host: str, end_ms: float, scale: float, top: float, row: int) -> str:
-    """Return SVG of one request. Its host is named if it is not `host`, the group's first."""
+    """Draw one request as SVG. The request's host is named unless it is `host`, the group's
+    first."""
     found = phases(request, end_ms)
     bars = "".join(_bar(p, request, scale, top, row) for p in found)
     label = _text(12, top + row - 3, _path(host, request.url, row), "path")
@@ -156,7 +158,7 @@ def _title(request: Request, found: Sequence[Phase]) -> str:
 
 
 def _path(host: str, url: str, row: int) -> str:
-    """Return the end of the path, which is more distinctive than its beginning."""
+    """Shorten a path to its end, which is more distinctive than its beginning."""
     parts = urlsplit(url)
     path = host + parts.path + (f"?{parts.query}" if parts.query else "")
     room = 40 if row > 10 else 52

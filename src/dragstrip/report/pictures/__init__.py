@@ -1,1 +1,1 @@
-"""Pictures of pages while they load: filmstrips and races."""
+"""Makes pictures of pages while they load: filmstrips and races."""

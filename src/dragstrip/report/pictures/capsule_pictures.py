@@ -1,7 +1,7 @@
 """Draws the pictures of a capsule from its visits and frames.
 
 A picture is self-contained: its HTML includes styles and images, so any page can contain it.
-`files` has the same pictures as files to share, which are written next to that page.
+`files` has the same pictures as files to share; they are written next to that page.
 """
 
 import base64
@@ -26,7 +26,7 @@ from dragstrip.results.capsule import Capsule
 
 SPREADS = 6
 RACED = 12
-"""Most stacks in one race; with more, each would be too small."""
+"""Most stacks in one race. With more stacks, each screen would be too small."""
 
 
 class CellPicture(Struct, frozen=True, kw_only=True):
@@ -34,14 +34,14 @@ class CellPicture(Struct, frozen=True, kw_only=True):
     caption: str
     html: Markup
     files: Mapping[str, bytes] = {}
-    """File contents by name."""
+    """File contents by file name."""
 
 
 def pictures(capsule: Capsule, visits_of_cell: Sequence[Visit]) -> list[CellPicture]:
-    """Race, filmstrip and outlier of one cell (page, network, connection mode).
+    """Draw race, filmstrip and outlier of one cell (page, network, connection mode).
 
-    `visits_of_cell` are all its visits, of all attempts. The result is empty if no block counts or
-    no frames were kept. Stacks that cannot be drawn are left out.
+    `visits_of_cell` are all visits of the cell, of all attempts. The result is empty if no block
+    counts or no frames were kept. Stacks that cannot be drawn are left out.
     """
     study = capsule.manifest.study
     names = [s.name for s in study.stacks]
@@ -60,8 +60,8 @@ def pictures(capsule: Capsule, visits_of_cell: Sequence[Visit]) -> list[CellPict
 
 
 def study_pictures(study: Study, loads: Mapping[CellKey, CellLoads]) -> list[CellPicture]:
-    """Pictures of several cells: the spread under loss, for pages loaded over networks that differ
-    only in loss. Only a readable number of pages is drawn."""
+    """Draw pictures of several cells: the spread under loss, for pages loaded over networks that
+    differ only in loss. Only a readable number of pages is drawn."""
     return [_spread(found) for found in islice(spreads(study, loads), SPREADS)]
 
 
@@ -107,7 +107,7 @@ def _filmstrip(study: Study, films: Sequence[Film]) -> CellPicture:
 
 
 def _outlier(capsule: Capsule, found: Sequence[Outlier]) -> Iterator[CellPicture]:
-    """Yield the outlier among all stacks, next to its stack's typical visit."""
+    """Yield a picture of the outlier among all stacks, next to its stack's typical visit."""
     if not found:
         return
     odd = max(found, key=lambda o: o.apart_ms)

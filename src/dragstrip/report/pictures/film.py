@@ -1,4 +1,4 @@
-"""A visit as a film: the picture on screen at any time of the load."""
+"""Turns a visit into a film: the picture on screen at any time of the load."""
 
 import io
 from bisect import bisect_right
@@ -38,12 +38,11 @@ class Film(Struct, frozen=True, kw_only=True):
 
     @property
     def end_ms(self) -> float:
-        """Time in ms of the last named moment. Later frames, in the quiet time, show nothing
-        new."""
+        """Time in ms of the last named moment. Later frames, in the quiet time, show no change."""
         return max((ms for _, ms in self.marks), default=self.frames[-1].time_ms)
 
     def at(self, ms: float) -> Frame:
-        """Return the frame on screen at this time."""
+        """Return the frame that is on screen at this time."""
         return self.frames[max(0, bisect_right(self.frames, ms, key=lambda f: f.time_ms) - 1)]
 
     def changed(self, after_ms: float, until_ms: float) -> bool:

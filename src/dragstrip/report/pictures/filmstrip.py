@@ -2,7 +2,7 @@
 below.
 
 Each picture shows the screen at the end of its time span, so a change appears in the picture of the
-span in which it happened. That picture has a frame in its stack's colour.
+span in which it happened. Such a picture has a border in its stack's colour.
 """
 
 import base64
@@ -41,7 +41,7 @@ _STYLE = (
 
 
 def filmstrip(films: Sequence[Film], stacks: Sequence[Stack], names: Sequence[str]) -> str:
-    """Return the SVG of the films. `stacks` and `names` have the same order."""
+    """Draw the SVG of the films. `stacks` and `names` have the same order as `films`."""
     apart = step(max(film.end_ms for film in films), _COLUMNS, (1, 2, 2.5, 5))
     columns = int(max(film.end_ms for film in films) // apart) + 1
     axis = _Axis(apart, columns)
@@ -78,7 +78,7 @@ def _ticks(axis: _Axis, bottom: float) -> Iterator[str]:
 
 
 def _row(film: Film, stack: Stack, name: str, axis: _Axis, top: float) -> tuple[list[str], float]:
-    """Return SVG of a strip with its marks, and the y of the next strip."""
+    """Draw the SVG of a strip with its marks; return it with the y of the next strip."""
     width = axis.pitch - _GAP
     size = picture(film.frames[0]).size
     tall = width * size[1] / size[0]
@@ -113,7 +113,8 @@ def _row(film: Film, stack: Stack, name: str, axis: _Axis, top: float) -> tuple[
 
 
 def _marks(film: Film, axis: _Axis, top: float, tint: str) -> tuple[list[str], int]:
-    """Return SVG of the named moments below a strip, and the number of lines they take."""
+    """Draw the SVG of the named moments below a strip; return it with the number of lines that they
+    take."""
     lines: list[str] = []
     words: list[str] = []
     ends: list[float] = []

@@ -1,7 +1,7 @@
 """Draws the race: one animation of all stacks loading the page side by side, in real time.
 
-It is an animated WebP: every browser plays it without a player, and it has true colours in a tenth
-of a GIF's bytes.
+The animation is a WebP file, which every browser plays without a player. It has true colours in a
+tenth of a GIF's bytes.
 """
 
 import io
@@ -17,13 +17,13 @@ from dragstrip.report.figures import palette
 from dragstrip.report.pictures.film import Film, picture
 
 GRID_MS = 20
-"""Every change is shown at the next multiple of this time, because viewers slow down pictures that
-last less."""
+"""Time in ms to a multiple of which every change is delayed, because viewers slow down pictures
+that last less."""
 PAUSE_MS = 3000
-"""Time that the last picture stays before the loop restarts."""
+"""Time in ms that the last picture stays before the loop restarts."""
 LIMIT_BYTES = 3_000_000
 _TICKS = 150
-"""Number of clock ticks per race. Short races have at least one every 100 ms."""
+"""Number of clock ticks per race. Short races have at least one tick every 100 ms."""
 _SCALES = (1.0, 0.75, 0.5, 0.35)
 _TILE, _ACROSS, _GAP = 400, 3, 16
 _TITLE, _HEAD, _FOOT = 52, 34, 46
@@ -32,9 +32,9 @@ _INK, _SOFT, _LINE, _PAPER = "#1d2129", "#5c626e", "#dfe2e7", "#ffffff"
 
 
 def race_picture(films: Sequence[Film], stacks: Sequence[Stack], title: str, note: str) -> bytes:
-    """Return the race as a looping WebP. `stacks` and `films` have the same order.
+    """Draw the race as a looping WebP. `stacks` and `films` have the same order.
 
-    The picture is the largest that fits into `LIMIT_BYTES`, or else the smallest.
+    The picture has the largest scale that fits into `LIMIT_BYTES`, or else the smallest scale.
     """
     made = b""
     for scale in _SCALES:
@@ -45,8 +45,8 @@ def race_picture(films: Sequence[Film], stacks: Sequence[Stack], title: str, not
 
 
 def moments(films: Sequence[Film]) -> list[int]:
-    """Return times in ms at which the picture changes: at each frame and each tick of the clock,
-    rounded to `GRID_MS`."""
+    """Return the times in ms at which the picture changes: at each frame and each tick of the
+    clock, rounded to `GRID_MS`."""
     end_ms = max(film.end_ms for film in films)
     tick = max(100, math.ceil(end_ms / _TICKS / GRID_MS) * GRID_MS)
     shown = (frame.time_ms for film in films for frame in film.frames)
@@ -111,7 +111,7 @@ class _Canvas:
         return round(units * self._scale)
 
     def _places(self) -> Iterator[tuple[int, int]]:
-        """Yield upper left corner of each screen."""
+        """Yield the upper left corner of each screen."""
         across = min(_ACROSS, len(self._films))
         for i in range(len(self._films)):
             row, column = divmod(i, across)
@@ -171,7 +171,7 @@ _WORDS = {"FVC": "first change", "LVC": "last change", "PLT": "loaded"}
 
 
 class _Screen:
-    """A film's frames, scaled to a tile. It caches the last decoded frame."""
+    """Scales a film's frames to a tile, and caches the last decoded frame."""
 
     def __init__(self, film: Film, width: int) -> None:
         self._film = film

@@ -1,4 +1,4 @@
-"""The audit as one HTML page, which needs no network."""
+"""Writes the audit as one HTML page, which needs no network."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,5 @@
-"""The report: a small site in the capsule's folder ``report``. It can be redrawn from the tables.
+"""Writes the report: a small site in the capsule's folder ``report``, which can be redrawn from the
+tables.
 
     index.html          the answer, or which stack leads where
     by-METRIC.html      the same for another metric
@@ -8,7 +9,7 @@
     verdicts.html, replay.html, testbed.html, parameters.html
     assets/             style, script, figures
 
-It opens from disk, without a network. Cells are read and drawn one by one, to save memory.
+The site opens from disk, without a network. Cells are read and drawn one by one, to save memory.
 """
 
 import os
@@ -63,18 +64,19 @@ from dragstrip.results.tables.build import TABLES, refresh, scan
 
 FOLDER = "report"
 DRAWN_REQUESTS = 20_000
-"""Most requests of all visits with pages, shared evenly by the cells: drawing takes seconds."""
+"""Most requests of all visits with pages, shared evenly by the cells, because drawing takes
+seconds."""
 SPELLED_OUT = 12
 """Most cells whose answers the first page gives in full sentences."""
 SHOWN_BLOCKS = 600
 PICTURED_CELLS = 60
-"""Most cells with pictures: those of a cell take seconds to draw and up to 4 MB."""
+"""Most cells with pictures. The pictures of one cell take seconds to draw and up to 4 MB."""
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
 
 def build(capsule: Capsule, also: Collection[str] = ()) -> Path:
-    """Write the report into the capsule's folder; returns the path of its first page.
+    """Write the report into the capsule's folder; return the path of its first page.
 
     The tables are updated first. Visits whose ids are in `also` always get a page.
     """

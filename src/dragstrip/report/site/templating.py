@@ -7,7 +7,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 
 def environment(*folders: Path, **helpers: Any) -> Environment:
-    """Return a Jinja environment that escapes all text except markup, and raises an error for a
+    """Make a Jinja environment that escapes all text except markup, and raises an error for a
     misspelt name."""
     made = Environment(
         loader=FileSystemLoader([Path(__file__).with_name("templates"), *folders]),

@@ -1,4 +1,4 @@
-"""The page of a visit: its verdict, evidence and metrics, next to those of its cell."""
+"""Draws the page of a visit: its verdict, evidence and metrics, next to those of its cell."""
 
 import re
 from collections.abc import Iterator
@@ -34,9 +34,9 @@ class VisitPage(Struct, frozen=True, kw_only=True):
     why: str
     counts: bool
     file: str
-    """Name of its page."""
+    """File name of the visit's page."""
     waterfall: Markup | None
-    """None if the browser made no request."""
+    """The visit's waterfall; None if the browser made no request."""
     readings: tuple[tuple[Reason, Meaning], ...]
     charts: tuple[ConnectionPicture, ...]
     """Charts of the visit's connections, from its packets."""
@@ -56,10 +56,10 @@ class VisitPage(Struct, frozen=True, kw_only=True):
 def draw(
     capsule: Capsule, cell: ReportCell, wanted: list[ShownVisit], lookup: Lookup, stem: str
 ) -> list[VisitPage]:
-    """Return the pages of these visits, with a common time axis. `stem` is the beginning of the
+    """Draw the pages of these visits, with a common time axis. `stem` is the beginning of the
     pages' file names.
 
-    Empty if the capsule lacks its journal.
+    No page is drawn if the capsule lacks its journal.
     """
     rows = {row["row"]: row for row in cell.seen.visits.iter_rows(named=True)} if wanted else {}
     study = capsule.manifest.study

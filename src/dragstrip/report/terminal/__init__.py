@@ -1,1 +1,1 @@
-"""Results as shown on the terminal."""
+"""Shows results on the terminal."""

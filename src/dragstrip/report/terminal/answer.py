@@ -1,4 +1,4 @@
-"""The result on the terminal: the answer, and a table for each page and network."""
+"""Shows the result on the terminal: the answer, and a table for each page and network."""
 
 from collections.abc import Iterator, Sequence
 
@@ -21,8 +21,8 @@ _STYLE = {"shown": "bold", "not shown": "bold", "too few": "yellow", "none": "re
 CELL_METRICS = ("plt_ms", "ttfb_ms")
 """Metrics shown for every cell, besides those that the study names."""
 SPELLED_OUT = 12
-"""Most cells of a study that are shown in full. Larger studies are a list, with one line per
-cell."""
+"""Most cells of a study that are shown in full. Larger studies are shown as a list, with one line
+per cell."""
 
 
 def render(study: Study, cells: Sequence[ReportCell], found: Belief) -> RenderableType:
@@ -103,7 +103,7 @@ def _row(result: StackResult, *, baseline: bool) -> list[Text]:
 
 
 def _asked(cell: ReportCell, metrics: Sequence[Metric]) -> Table:
-    """Return a table of the study's own metrics, one row each: medians, and ratios to the first
+    """Make a table of the study's own metrics, one row each: medians, and ratios to the first
     stack."""
     first = cell.results[0].stack.name
     table = Table()
@@ -124,8 +124,8 @@ def _one(result: StackResult, metric: Metric) -> str:
 
 
 def _page_load(result: StackResult) -> str:
-    """Return the median page load time in words. If the median load did not end, only "longer than
-    the limit" is known."""
+    """Write the median page load time. If the median load did not end, only "longer than the limit"
+    is known."""
     found = _value(result.medians.get("plt_ms"))
     return f"> {found}" if result.censored * 2 > len(result.loads.values) else found
 

@@ -1,4 +1,4 @@
-"""The attribution of a difference on the terminal: one sentence and one table per cell."""
+"""Shows the attribution of a difference on the terminal: one sentence and one table per cell."""
 
 from collections.abc import Iterator
 

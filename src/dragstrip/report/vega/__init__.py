@@ -1,4 +1,4 @@
-"""The script that draws the report's figures: Vega, Vega-Lite and vega-embed in one file.
+"""Holds the script that draws the report's figures: Vega, Vega-Lite and vega-embed in one file.
 
 `scripts/vega.py` makes the script and its licences, so that a report needs no other program.
 """
@@ -12,5 +12,5 @@ LICENCES = Path(__file__).with_name("LICENSES.txt")
 
 
 def script() -> str:
-    """Return JavaScript that defines `vegaEmbed` for a page. It needs no network."""
+    """Return JavaScript that defines `vegaEmbed` for a page. The script needs no network."""
     return gzip.decompress(_PACKED.read_bytes()).decode()

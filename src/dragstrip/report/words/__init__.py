@@ -1,1 +1,1 @@
-"""Numbers and results in words."""
+"""Writes numbers and results in words."""

@@ -1,11 +1,11 @@
-"""An audit in sentences, for terminal and HTML alike."""
+"""Describes an audit in sentences, for terminal and HTML alike."""
 
 from dragstrip.audit.judge import AuditSummary
 from dragstrip.report.words.numbers import counted, listed, percent
 
 
 def sentences(summary: AuditSummary) -> list[str]:
-    """Return one sentence per rule. Rules with nothing to judge are left out."""
+    """Return one sentence per rule. Rules that no capture allows to judge are left out."""
     n = summary.captures
     found = [f"Something speaks against {summary.unbelievable} of {counted(n, 'capture')}."]
     if summary.nothing_to_judge:

@@ -1,11 +1,11 @@
-"""A difference of two capsules in words, and the outcome of a condition on it."""
+"""Describes a difference of two capsules, and the result of a condition on it, in words."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dragstrip.report.words.numbers import bounded, interval
 
-if TYPE_CHECKING:  # loads Polars
+if TYPE_CHECKING:  # these modules load Polars
     from dragstrip.results.compare.capsules import CapsuleDifference
     from dragstrip.results.compare.gate import Gated
 
@@ -16,13 +16,13 @@ CANNOT_TELL = (
 
 
 def metric_of(found: "CapsuleDifference") -> str:
-    """Name of a metric and its statistic, such as ``plt``, ``plt p95``."""
+    """Name a metric and its statistic, as in ``plt`` or ``plt p95``."""
     metric = found.metric.removesuffix("_ms")
     return metric if found.statistic == "median" else f"{metric} {found.statistic}"
 
 
 def ratio_of(found: "CapsuleDifference") -> str:
-    """Return a ratio with its interval, such as ``1.128 (0.920 to 1.384)``, or why there is no
+    """Write a ratio with its interval, such as ``1.128 (0.920 to 1.384)``, or why there is no
     ratio."""
     from dragstrip.stats.spread import LEAST
 
@@ -40,7 +40,8 @@ def ratio_of(found: "CapsuleDifference") -> str:
 
 
 def loads_of(found: "CapsuleDifference") -> str:
-    """Numbers of loads, such as ``6 pairs``, ``12 and 11``, and how many did not finish."""
+    """Write the numbers of loads, such as ``6 pairs``, ``12 and 11``, and how many did not
+    finish."""
     loads = f"{found.n_a} pairs" if found.pairing == "paired" else f"{found.n_a} and {found.n_b}"
     if not found.censored_a and not found.censored_b:
         return loads
@@ -48,13 +49,13 @@ def loads_of(found: "CapsuleDifference") -> str:
 
 
 def decided_by(gated: "Gated") -> str:
-    """Return the p value, such as ``p 0.021``, or that pairs decided."""
+    """Write the p value, such as ``p 0.021``, or that pairs decided."""
     return "virtual time, by pairs" if gated.p is None else f"p {gated.p:.2g}"
 
 
 def said_of(gated: "Gated", differences: "Sequence[CapsuleDifference]") -> str:
-    """Return the outcome of a condition, such as ``failed: plt B / A 1.200 (1.190 to 1.210), 12
-    pairs (p 1e-05)``."""
+    """Write the result of a condition, such as ``failed: plt B / A 1.200 (1.190 to 1.210), 12 pairs
+    (p 1e-05)``."""
     found = next(
         d
         for d in differences

@@ -1,4 +1,4 @@
-"""Whether several machines agree, in words."""
+"""Says whether several machines agree."""
 
 from dragstrip.report.words.numbers import counted, listed
 from dragstrip.results.compare.machines import Disagreement, Machines

@@ -1,4 +1,4 @@
-"""Numbers in words, for terminal and report."""
+"""Writes numbers in words, for terminal and report."""
 
 import math
 import re
@@ -15,14 +15,14 @@ DASH = "\N{EN DASH}"
 
 
 def duration(ms: float | None) -> str:
-    """Return a duration: ``1.234 s`` from one second, otherwise ``234 ms``; a dash for None."""
+    """Write a duration: ``1.234 s`` from one second, otherwise ``234 ms``; a dash for None."""
     if ms is None:
         return DASH
     return f"{ms / 1000:.3f} s" if ms >= 1000 else f"{ms:.0f} ms"
 
 
 def ms(value: float | None) -> str:
-    """Return a duration in ms without its unit, such as ``12.3``, for columns whose heading names
+    """Write a duration in ms without its unit, such as ``12.3``, for columns whose heading names
     the unit."""
     return DASH if value is None else f"{value:.1f}"
 
@@ -32,15 +32,15 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def size(count: int) -> str:
-    """Return a size in decimal units, such as ``1.69 MB``, ``28 kB``."""
+    """Write a size in decimal units, such as ``1.69 MB``, ``28 kB``."""
     if count >= 1_000_000:
         return f"{count / 1e6:.2f} MB"
     return f"{count / 1000:.0f} kB" if count >= 1000 else f"{count} B"
 
 
 def ratio(comparison: "Comparison | None") -> str:
-    """Return a ratio with its interval, such as ``0.889 (0.881 to 0.897)``, and with wider
-    intervals if there are any."""
+    """Write a ratio with its interval, such as ``0.889 (0.881 to 0.897)``, and with wider intervals
+    if there are any."""
     if comparison is None or comparison.none_ended:
         return DASH
     said = interval(comparison.ratio, comparison.low, comparison.high)
@@ -52,14 +52,13 @@ def ratio(comparison: "Comparison | None") -> str:
 
 
 def bounded(bound: "Bound") -> str:
-    """Return a wider interval in words, such as ``0.850 to ∞ with the 4 of 11 invalid
-    attempts``."""
+    """Write a wider interval, such as ``0.850 to ∞ with the 4 of 11 invalid attempts``."""
     ends = f"{_factor(bound.low)} to {_factor(bound.high)}"
     return f"{ends} with the {bound.missing} of {bound.attempts} invalid attempts"
 
 
 def interval(value: float, low: float | None, high: float | None) -> str:
-    """Return a value with its interval, such as ``0.889 (0.881 to 0.897)``; ``∞`` if most loads
+    """Write a value with its interval, such as ``0.889 (0.881 to 0.897)``; ``∞`` if most loads
     failed."""
     if low is None or high is None:
         return f"{_factor(value)} (no interval)"
@@ -71,17 +70,17 @@ def _factor(value: float) -> str:
 
 
 def listed(words: list[str]) -> str:
-    """Return a list in words: ``a``, ``a and b``, ``a, b and c``."""
+    """Write a list: ``a``, ``a and b``, ``a, b and c``."""
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def counted(n: int, noun: str) -> str:
-    """Return a count with its noun, such as ``1 block``, ``2 blocks``."""
+    """Write a count with its noun, such as ``1 block``, ``2 blocks``."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def led(lead: "Lead") -> str:
-    """Return the leaders and their lead, such as ``h3 by 12.0 %``, ``h3 and h2 by 4.1 %``, ``no
+    """Write the leaders and their lead, such as ``h3 by 12.0 %``, ``h3 and h2 by 4.1 %``, ``no
     difference shown``."""
     said = {
         "alike": "alike, within 5 %",
@@ -93,7 +92,7 @@ def led(lead: "Lead") -> str:
 
 
 def amount(value: float | None, unit: str) -> str:
-    """Return a metric's value with its unit, in short form."""
+    """Write a metric's value with its unit, in short form."""
     if value is None:
         return DASH
     match unit:

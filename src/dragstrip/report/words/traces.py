@@ -1,4 +1,4 @@
-"""A trace as a small chart on a terminal."""
+"""Draws a trace as a small chart on a terminal."""
 
 from itertools import pairwise
 
@@ -14,7 +14,7 @@ _SHORTEST_MS = 100.0
 
 
 def sparkline(trace: Trace, width: int) -> list[str]:
-    """Return lines of block characters for the mean rate over time. Each column is one stretch of
+    """Draw the mean rate over time as lines of block characters. Each column is one stretch of
     time; each line has at most `width` columns."""
     columns = max(1, min(width - _MARGIN, 100, int(trace.lap_ms / _SHORTEST_MS) or 1))
     edges = [trace.lap_ms * i / columns for i in range(columns + 1)]

@@ -1,4 +1,4 @@
-"""The attribution of a difference in words."""
+"""Describes the attribution of a difference in words."""
 
 import math
 
@@ -13,8 +13,8 @@ UNEXPLAINED = "protocol and implementation, unexplained"
 
 
 def change(answer: Why, found: Span) -> str:
-    """Return a change in words, such as ``4.1 % faster (3.9 to 4.3 %)``; "lower" for metrics that
-    are not times."""
+    """Write a change, such as ``4.1 % faster (3.9 to 4.3 %)``; "lower" for metrics that are not
+    times."""
     low, high = found.low, found.high
     down, up = ("faster", "slower") if BY_NAME[answer.metric].unit == "ms" else ("lower", "higher")
     size = f"{percent(abs(1 - found.ratio))} {down if found.ratio < 1 else up}"
@@ -27,14 +27,14 @@ def change(answer: Why, found: Span) -> str:
 
 
 def span(found: Span) -> str:
-    """Return a ratio with its interval, such as ``0.959 (0.957 to 0.961)``."""
+    """Write a ratio with its interval, such as ``0.959 (0.957 to 0.961)``."""
     if found.low is None or found.high is None:
         return f"{found.ratio:.3f} (no interval)"
     return f"{found.ratio:.3f} ({found.low:.3f} to {found.high:.3f})"
 
 
 def place(answer: Why, found: WhyCell | Pooled) -> str:
-    """Return the cell, such as ``demo over LTE``, or the number of cells and their network."""
+    """Name the cell, such as ``demo over LTE``, or the number of cells and their network."""
     clock = Clock(kind=answer.clock)
     if isinstance(found, WhyCell):
         return cell_title(found.page, found.network, found.connection, clock)
@@ -45,7 +45,7 @@ def place(answer: Why, found: WhyCell | Pooled) -> str:
 
 
 def basis(found: WhyCell | Pooled) -> str:
-    """Return the number of blocks or cells behind the intervals."""
+    """Write the number of blocks or cells behind the intervals."""
     if isinstance(found, Pooled):
         return f"intervals over {found.over}"
     said = counted(found.n, "block")
@@ -60,7 +60,7 @@ def by_size(found: WhyCell | Pooled) -> list[FactorEffect]:
 
 
 def sentence(answer: Why, found: WhyCell | Pooled) -> str:
-    """Return a sentence on which stack is faster, by how much, and which factors explain it."""
+    """Write a sentence on which stack is faster, by how much, and which factors explain it."""
     what = _metric(answer)
     said = f"{answer.b} against {answer.a} on {place(answer, found)}, {what}: "
     said += f"{change(answer, found)}, {basis(found)}."

@@ -1,15 +1,15 @@
-"""Observations of both sides of a difference, in words."""
+"""Describes observations of both sides of a difference in words."""
 
 from dragstrip.report.words.numbers import amount, counted, duration, size
 from dragstrip.results.compare.wire_evidence import Evidence, Pointer
 from dragstrip.results.observed import BY_NAME
 
 _WIDER = 1.5
-"""A congestion window larger than this many times the bytes sent did not limit the sender."""
+"""Multiple of the bytes sent: a congestion window larger than this did not limit the sender."""
 
 
 def rows(found: Evidence) -> list[tuple[str, str, str]]:
-    """Name of each measured quantity, and its median on both sides."""
+    """List the name of each measured quantity, with its median on both sides."""
     return [
         (BY_NAME[sign.metric].meaning, _amount(sign.metric, sign.a), _amount(sign.metric, sign.b))
         for sign in found.signs
