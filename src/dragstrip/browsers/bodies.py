@@ -1,6 +1,6 @@
 """Reads response bodies back from the browser after a load, to check the content it received.
 
-A body crosses DevTools in base64, which costs some 15 ms per megabyte, so a visit reads a sample.
+DevTools send bodies in base64, which costs some 15 ms per megabyte, so a visit reads only a sample.
 The block's seed draws the sample: all stacks of a block read the same objects, other blocks read
 others.
 """
@@ -23,14 +23,15 @@ MOST_BODIES = 8
 MOST_BYTES = 100_000
 """Most bytes read of a visit's bodies. docs/reference/verdicts.md says what reading costs."""
 _PATIENCE_S = 0.01
-"""Longest wait for a body. A busy page answers late, and this bounds the cost."""
+"""Longest wait for a body, in s. A busy page answers late, and this bounds the cost."""
 
 
 def with_digests(
     cdp: Cdp, session: str, exchanges: Iterable[Exchange], seed: int
 ) -> tuple[Exchange, ...]:
-    """Return the exchanges, with the digest of the body for those in the sample. Bodies that the
-    browser does not deliver within 10 ms have none. Raises `BrowserError` if the browser ended."""
+    """Return the exchanges, with the digest of the body for those in the sample. If the browser
+    does not deliver a body within 10 ms, its exchange gets no digest. Raises `BrowserError` if the
+    browser ended."""
     every = tuple(exchanges)
     asked = {
         e.id: cdp.send("Network.getResponseBody", session, requestId=e.id)
@@ -57,10 +58,9 @@ def sample(
     seed: int,
     size_of: Callable[[Request], int | None] = _decoded,
 ) -> Iterator[Exchange]:
-    """Answers whose bodies to read, in an order drawn by the seed, up to `MOST_BODIES` and
+    """Yield answers whose bodies to read, in an order drawn by the seed, up to `MOST_BODIES` and
     `MOST_BYTES`. A redirect shares its id with the next answer, so ids that occur twice are left
-    out.
-    """
+    out."""
     every = list(exchanges)
     ids = [e.id for e in every]
     left = MOST_BYTES
@@ -82,7 +82,7 @@ def sample(
 def _body(cdp: Cdp, number: int) -> bytes | None:
     try:
         answer: dict[str, Any] = cdp.result_of(number, "Network.getResponseBody")
-    except BrowserError:  # the browser did not keep it
+    except BrowserError:  # the browser did not keep the body
         return None
     if answer["base64Encoded"]:
         return base64.b64decode(answer["body"])
@@ -91,9 +91,9 @@ def _body(cdp: Cdp, number: int) -> bytes | None:
 
 
 def _with_digest(exchange: Exchange, body: bytes | None) -> Exchange:
-    """Return the exchange with the digest of its body. DevTools return text as the browser decoded
-    it. The length of a body that was not UTF-8, or that began with a byte order mark, then differs,
-    so it gets no digest."""
+    """Return the exchange with the digest of its body, if the body has the right length. DevTools
+    return text as the browser decoded it. So the length is wrong for a body that was not UTF-8, or
+    that began with a byte order mark."""
     if body is None or len(body) != exchange.request.body_bytes:
         return exchange
     request = structs.replace(exchange.request, digest=digest_of(body))

@@ -1,7 +1,7 @@
 """The Chrome DevTools Protocol over a pipe: JSON messages that end with a NUL byte. WebDriver BiDi
-has the same shape without sessions, and uses the same code.
+has messages of the same form, but without sessions. It uses the same code.
 
-Synchronous on purpose: a visit is sequential, and each testbed has its own thread.
+Calls are synchronous on purpose: a visit is sequential, and each testbed has its own thread.
 """
 
 import itertools
@@ -36,7 +36,7 @@ class _Message(Struct):
     result: dict[str, Any] = {}
     error: dict[str, Any] | str | None = None
     message: str = ""
-    """Error message in WebDriver BiDi. DevTools put it inside `error`."""
+    """Error message in WebDriver BiDi. In DevTools the message is inside `error`."""
 
 
 class Cdp:
@@ -57,13 +57,13 @@ class Cdp:
         return self.result_of(self.send(method, session, **params), method)
 
     def call_all(self, session: str, methods: Iterable[tuple[str, dict[str, Any]]]) -> None:
-        """Send several commands in one go and wait for all. Raises `BrowserError`."""
+        """Send several commands at once and wait for all results. Raises `BrowserError`."""
         sent = [(self.send(method, session, **params), method) for method, params in methods]
         for number, method in sent:
             self.result_of(number, method)
 
     def send(self, method: str, session: str = "", **params: Any) -> int:
-        """Send a command without waiting; returns its number for `result_of`."""
+        """Send a command without waiting; return its number for `result_of`."""
         number = next(self._ids)
         message: dict[str, Any] = {"id": number, "method": method, "params": params}
         if session:
@@ -91,12 +91,13 @@ class Cdp:
         return number in self._answers
 
     def forget(self, number: int) -> None:
-        """Ignore the answer to this command, because nothing waits for it any more."""
+        """Ignore the answer to this command, because the caller no longer waits for it."""
         if self._answers.pop(number, None) is None:
             self._forgotten.add(number)
 
     def pump(self, deadline: float) -> bool:
-        """Read what the browser has sent; False if nothing came before `deadline` (monotonic s)."""
+        """Read what the browser has sent; return False if no message came before `deadline`
+        (monotonic s)."""
         ready, _, _ = select.select([self._read_fd], [], [], max(0.0, deadline - time.monotonic()))
         if not ready:
             return False

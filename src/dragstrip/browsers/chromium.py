@@ -1,7 +1,7 @@
-"""Chromium headless-shell inside a testbed, driven over a CDP pipe.
+"""Runs Chromium's headless-shell inside a testbed, driven over a CDP pipe.
 
 The flags that force a protocol were checked against the origin's log (tests/browser). One process
-holds one protocol; a visit gets a fresh browser context, which shares no sockets, TLS tickets,
+speaks one protocol. A visit gets a fresh browser context, which shares no sockets, TLS tickets,
 cache or cookies with any other.
 """
 
@@ -45,7 +45,7 @@ _QUIET_FLAGS = (
     "--disable-extensions",
     "--disable-gpu",
     "--disable-renderer-backgrounding",
-    # One renderer for all frames: every request of the page is reported in one place.
+    # One renderer serves all frames, so that every request of the page is reported in one place.
     "--disable-site-isolation-trials",
     "--disable-features=IsolateOrigins,site-per-process,OptimizationHints,MediaRouter",
     "--disable-sync",
@@ -55,8 +55,8 @@ _QUIET_FLAGS = (
 )
 
 _SHOWN = Path("/run/browser")
-# The cache folder may be closed to the user the browser runs as. No other process sees what is
-# mounted here: the testbed has its own /run, and this process its own mount namespace.
+# The user that the browser runs as may have no access to the cache folder. Processes outside do not
+# see this mount: the testbed has its own /run, and the browser its own mount namespace.
 _WITH_PROGRAM = f'mkdir -p {_SHOWN}; mount --bind "$1" {_SHOWN}; shift; exec "$@"'
 _WITH_NAMES = 'mount --bind "$1" /etc/resolv.conf; shift; exec "$@"'
 
@@ -78,8 +78,8 @@ def stack_flags(
         forced = ",".join(f"{host}:443" for host in over_quic)
         flags.append(f"--origin-to-force-quic-on={forced or _NOBODY}")
     if stack.discovery == "alt-svc":
-        # QUIC to a host with a private CA is refused unless the host is named here; with a port
-        # that nothing uses it is not forced.
+        # Chromium refuses QUIC to a host with a private CA unless this flag names the host. With a
+        # port that no server uses, the flag does not force QUIC.
         named = ",".join(f"{host}:1" for host in addresses)
         flags.append(f"--origin-to-force-quic-on={named}")
     if stack.early_data and stack.transport == "tcp":
@@ -89,8 +89,8 @@ def stack_flags(
         flags.append(f"--origin-to-force-quic-on={forced}")
     port = port_of(stack.serving)
     places = (addresses_of if port == PORT else places_of)(stack.serving, addresses)
-    if places:  # live pages have the internet's names
-        flags.append(_resolver_rules(places))  # a port would hold for http:// as well
+    if places:  # live pages use the internet's names
+        flags.append(_resolver_rules(places))  # a port in a rule would hold for http:// as well
     return tuple(flags)
 
 
@@ -102,13 +102,13 @@ def _resolver_rules(places: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class Chromium:
-    """A running browser. Made by `chromium`."""
+    """A running browser, which `chromium` starts."""
 
     cdp: Cdp
     session: int
     """Session id (setsid(2)) of all the browser's processes."""
     key_log: Path | None = None
-    """File with the TLS secrets of all its visits; None unless packets are captured."""
+    """File with the TLS secrets of all the browser's visits; None unless packets are captured."""
     generation: Generation = GENERATIONS[TODAY]
 
     @property
@@ -135,7 +135,7 @@ class Chromium:
 
 @dataclass(frozen=True)
 class ChromiumTab:
-    """Made by `Chromium.fresh_tab`, in its own context."""
+    """A tab in its own context, which `Chromium.fresh_tab` opens."""
 
     cdp: Cdp
     session: str
@@ -181,13 +181,13 @@ def chromium_version(browser: str = TODAY) -> str:
         return said
     if done.returncode or "Chrom" not in said:
         raise TestbedError(f"browser {browser}: --version does not name a Chromium: {said!r}")
-    with program.open("rb") as data:  # builds of one's own often share a version
+    with program.open("rb") as data:  # self-made builds often share a version
         return f"{said}, build {hashlib.file_digest(data, 'sha256').hexdigest()[:12]}"
 
 
 def here(workspace: Path, ca: Path | None = None) -> BrowserPlace:
-    """Return a place in the caller's own network. Its sites may be hostile, so the sandbox stays
-    on."""
+    """Return a place in the caller's own network. Its sites may be hostile, so the browser's
+    sandbox stays on."""
     return BrowserPlace(
         command=lambda *argv: list(argv), workspace=workspace, drop_root=os.geteuid() == 0, ca=ca
     )
@@ -205,10 +205,10 @@ def chromium(
 ) -> Iterator[Chromium]:
     """Run a browser that can only speak `protocol` and only reach the testbed's hosts.
 
-    It trusts the origin's throw-away CA through its own certificate store, with verification on.
-    `extra_flags` come last, so they win. Chromium's NetLog is written to `net_log` when the browser
-    ends; its `timeTickOffset` (ms) turns its times into Unix time. Raises `TestbedError` and
-    `BrowserError`.
+    The browser trusts the origin's throw-away CA through its own certificate store, with
+    verification on. `extra_flags` come last, so they override other flags. Chromium's NetLog is
+    written to `net_log` when the browser ends; its `timeTickOffset` (ms) turns its times into Unix
+    time. Raises `TestbedError` and `BrowserError`.
     """
     with chromium_at(
         inside(bed), protocol, client, extra_flags, net_log, browser=browser
@@ -217,8 +217,8 @@ def chromium(
 
 
 def inside(bed: Testbed) -> BrowserPlace:
-    """Return a place at the client's end of a testbed. It lacks the caller's proxy variables,
-    because headless-shell obeys them even with --no-proxy-server."""
+    """Return a place at the client's end of a testbed. The place lacks the caller's proxy
+    variables, because headless-shell obeys them even with --no-proxy-server."""
     if bed.names:
         # Real sites may be hostile, so the sandbox stays on.
         arrange = ["unshare", "--mount", "sh", "-c", _WITH_NAMES, "sh", str(bed.names)]
@@ -303,7 +303,7 @@ def chromium_at(
         )
     finally:
         with contextlib.suppress(BrowserError):
-            cdp.send("Browser.close")  # today's ends with its pipe too, older ones do not
+            cdp.send("Browser.close")  # today's Chromium also ends with its pipe, older ones do not
         os.close(to_browser[1])
         os.close(from_browser[0])
         try:

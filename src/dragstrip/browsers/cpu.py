@@ -1,4 +1,5 @@
-"""CPU time of a browser's processes, read from /proc (proc(5)), so it works for every browser."""
+"""Reads the CPU time of a browser's processes from /proc (proc(5)), which works for every
+browser."""
 
 import contextlib
 import os
@@ -8,9 +9,8 @@ _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 def session_cpu_s(session: int) -> dict[int, float]:
-    """CPU seconds of each process of a session (setsid(2)), by process id. Ended threads count,
-    ended processes do not.
-    """
+    """Return the CPU seconds of each process of a session (setsid(2)), by process id. Threads that
+    ended count, processes that ended do not."""
     found = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):

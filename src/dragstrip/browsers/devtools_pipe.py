@@ -2,11 +2,11 @@
 
     python devtools_pipe.py PORT [PATH]
 
-Carries messages from stdin to the browser at 127.0.0.1:PORT, and its messages to stdout. They end
-with a NUL byte, as with `--remote-debugging-pipe` of later browsers. The program connects to PATH,
-or to the first tab if none is given. It waits until the browser answers, and ends when either side
-does. It imports nothing of dragstrip, so it starts fast. It runs in the browser's network
-namespace.
+The program carries messages from stdin to the browser at 127.0.0.1:PORT, and the browser's messages
+to stdout. Messages end with a NUL byte, as with `--remote-debugging-pipe` of later browsers. The
+program connects to PATH, or to the first tab if none is given. It waits until the browser answers,
+and ends when either side does. It imports no module of dragstrip, so that it starts fast, and runs
+in the browser's network namespace.
 """
 
 import base64
@@ -44,15 +44,15 @@ def frame(opcode: int, payload: bytes) -> bytes:
 
 
 def masked(payload: bytes, mask: bytes) -> bytes:
-    """Return the payload with its mask put on or taken off (section 5.3)."""
+    """Return the payload with the mask applied, which adds or removes it (section 5.3)."""
     stream = (mask * (len(payload) // 4 + 1))[: len(payload)]
     both = int.from_bytes(payload, "big") ^ int.from_bytes(stream, "big")
     return both.to_bytes(len(payload), "big")
 
 
 def take(received: bytearray) -> Iterator[tuple[int, bool, bytes]]:
-    """Remove every complete frame of a server from the buffer's start; yields its opcode, whether
-    it is final, and its payload."""
+    """Remove every complete frame of a server from the buffer's start; yield its opcode, whether it
+    is final, and its payload."""
     while len(received) >= 2:
         size, start = received[1] & 0x7F, 2
         if size >= 126:
@@ -69,7 +69,7 @@ def take(received: bytearray) -> Iterator[tuple[int, bool, bytes]]:
 
 
 def _tab(port: int) -> str:
-    """Return the WebSocket address of the first tab. Waits until there is one."""
+    """Return the WebSocket address of the first tab. Wait until there is a tab."""
     deadline = time.monotonic() + _PATIENCE_S
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
@@ -83,7 +83,7 @@ def _tab(port: int) -> str:
 
 
 def _reach(port: int) -> socket.socket:
-    """Return a TCP connection to the browser. Waits until it listens."""
+    """Return a TCP connection to the browser. Wait until the browser listens."""
     deadline = time.monotonic() + _PATIENCE_S
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError):

@@ -8,7 +8,7 @@ from dragstrip.model.done import Done
 
 
 class DevToolsWatch(TabWatch):
-    """Knows which document the tab shows, and whether the page navigates away."""
+    """Tracks which document the tab shows, and whether the page navigates away."""
 
     def __init__(self, cdp: Cdp, done: Done) -> None:
         super().__init__(cdp, done)

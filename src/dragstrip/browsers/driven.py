@@ -12,12 +12,12 @@ from dragstrip.model.study import Client
 
 
 class Tab(Protocol):
-    """An empty tab without any state. Every method may raise `BrowserError`."""
+    """A tab that begins empty and without any state. Every method may raise `BrowserError`."""
 
     def load(self, url: str) -> Load:
         """Go to `url` and watch until it counts as loaded, plus the client's quiet time. The tab's
         page counts as loaded by `Page.done`, other URLs at the load event. A load that fails or
-        does not end in time is an outcome, not an exception; its `Load` holds what was seen so
+        does not end in time is a result, not an exception; its `Load` holds what was seen so
         far."""
 
     def slowdown(self) -> float | None:
@@ -26,28 +26,30 @@ class Tab(Protocol):
 
     def forget_cache(self, announced: Iterable[str] = ()) -> None:
         """Make the next load fetch everything again. The tab keeps its TLS tickets, and still knows
-        the Alt-Svc of the hosts in `announced`, which it may request again to learn it."""
+        the Alt-Svc of the hosts in `announced`. It may request these hosts again to learn their
+        Alt-Svc."""
 
     def with_digests(self, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:
-        """Return the exchanges; those in a sample also get the digest of the body that arrived."""
+        """Return the exchanges. Those in a sample also get the digest of the body that arrived."""
 
 
 class Driven(Protocol):
-    """A running browser, which speaks one protocol and no other."""
+    """A running browser, which speaks only one protocol."""
 
     @property
     def key_log(self) -> Path | None:
-        """File with the TLS secrets of all its visits; None if it writes none."""
+        """File with the TLS secrets of all the browser's visits; None if the browser writes
+        none."""
 
     @property
     def itself(self) -> str:
-        """The browser's product, version and start mode, as it reports them."""
+        """The browser's product, version and start mode, as the browser reports them."""
 
     def cpu_s(self) -> dict[int, float]:
-        """CPU seconds of each of its processes, by process id."""
+        """Return the CPU seconds of each of the browser's processes, by process id."""
 
     def proxies(self) -> tuple[str, ...]:
-        """Return environment variables of its processes that name a proxy."""
+        """Return the environment variables of the browser's processes that name a proxy."""
 
     def fresh_tab(self, client: Client, page: Page | None = None) -> AbstractContextManager[Tab]:
         """Return a tab for loads of `page`; None stands for any URL. If the client pins time,

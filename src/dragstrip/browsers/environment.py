@@ -13,13 +13,13 @@ NO_PROXIES = tuple(
 
 
 def named_proxies(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return variables that are set and name a proxy."""
+    """Return the variables that are set and name a proxy."""
     return tuple(sorted(n for n, value in environment.items() if value and n.lower() in _NAMES))
 
 
 def session_proxies(session: int) -> tuple[str, ...]:
-    """Proxy variables in the environments of all processes of a session (setsid(2)). Processes that
-    this user may not read are left out."""
+    """Return the proxy variables in the environments of all processes of a session (setsid(2)).
+    Processes that this user may not read are left out."""
     found: set[str] = set()
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):

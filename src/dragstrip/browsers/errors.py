@@ -4,4 +4,4 @@ from dragstrip.model.errors import DragstripError
 
 
 class BrowserError(DragstripError):
-    """The browser refused a command, ended, or did not answer in time."""
+    """Raised if the browser refused a command, ended, or did not answer in time."""

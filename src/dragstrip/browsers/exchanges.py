@@ -1,7 +1,7 @@
 """Turns CDP Network events into requests with times.
 
-Pure: events in, exchanges out. CDP gives `timing.requestTime` in monotonic seconds and the phases
-in ms relative to it, -1 where a phase did not happen; everything becomes ms since timeOrigin.
+CDP gives `timing.requestTime` in monotonic seconds, and the phases in ms relative to that, or -1
+for a phase that did not happen. Here all times become ms since timeOrigin.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ BROWSER_PROTOCOLS: dict[str, Protocol] = {
     "h2": "h2",
     "h3": "h3",
     "http/2+quic/43": "gquic",
-    "spdy": "spdy",  # or HTTP/2, as Chromium 53 says it: `visit.server_word` knows
+    "spdy": "spdy",  # may be HTTP/2 in Chromium 53: see `visit.server_word`
 }
 
 
@@ -36,9 +36,10 @@ class Exchange(Struct, frozen=True, kw_only=True):
     id: str = ""
     """DevTools' request id. A redirect shares it with the request that follows."""
     issuer: str = ""
-    """Issuer of the certificate that vouched for the answer; empty if the browser did not say."""
+    """Issuer of the certificate that vouched for the answer; empty if the browser did not report
+    it."""
     certificate: Certificate | None = None
-    """The certificate as the browser reports it; None if it reports none."""
+    """The certificate as the browser reports it; None if the browser reports none."""
     request_headers: Headers = ()
     response_headers: Headers = ()
     status_text: str = ""
@@ -50,9 +51,9 @@ class _Open(Struct):
 
     exchange: Exchange
     received: int = 0
-    """Encoded bytes so far."""
+    """Encoded bytes received so far."""
     decoded: int = 0
-    """Body bytes so far."""
+    """Body bytes received so far."""
     head: int = 0
     """Encoded bytes of the answer's headers."""
 
@@ -86,7 +87,7 @@ def exchanges(events: Iterable[Event], time_origin_s: float) -> tuple[Exchange, 
 
 
 def received(exchange: Exchange) -> Request:
-    """Return the request, with the content encoding of its answer filled in."""
+    """Return the request with the content encoding of its answer filled in."""
     coding = _header(exchange.response_headers, "content-encoding").strip().lower()
     return structs.replace(exchange.request, coding="" if coding == "identity" else coding)
 
@@ -113,7 +114,7 @@ def _opened(params: dict[str, Any], origin_s: float) -> _Open:
 
 
 def _note_initiator(opened: _Open, before: Sequence[_Open]) -> None:
-    """Note how many bytes of the initiator had arrived when it caused this request."""
+    """Record how many bytes of the initiator had arrived when it caused this request."""
     url = opened.exchange.request.initiator
     found = next((o for o in reversed(before) if url and o.exchange.request.url == url), None)
     if found:
@@ -219,8 +220,8 @@ def _given_up(current: _Open, finished: dict[str, Any]) -> bool:
 
 
 def failure(params: dict[str, Any]) -> str:
-    """Return why a request failed, by its `loadingFailed` event. Chromium 53 names no error if the
-    browser itself cancelled the request."""
+    """Return why a request failed, from its `loadingFailed` event. Chromium 53 names no error if
+    the browser itself cancelled the request."""
     named = params.get("blockedReason") or params.get("errorText")
     return named or (ABORTED if params.get("canceled") else "failed")
 
@@ -233,8 +234,8 @@ def _on_failed(current: _Open, params: dict[str, Any], origin_s: float) -> None:
 def _ended(current: _Open, timestamp: float, sizes: dict[str, Any], origin_s: float) -> None:
     wire_bytes = max(0, int(sizes.get("encodedDataLength", 0)))
     request = current.exchange.request
-    # Of two requests for one URL at the same time the cache makes the second wait for the first's
-    # answer, and Chromium does not say so; but no byte came, and over no connection.
+    # For two requests at once to one URL, the cache makes the second wait for the first's answer.
+    # Chromium does not report this, but the second has no bytes and no connection.
     shared = bool(request.protocol) and not (wire_bytes or request.connection or request.error)
     _change(
         current,
@@ -246,7 +247,7 @@ def _ended(current: _Open, timestamp: float, sizes: dict[str, Any], origin_s: fl
 
 
 def _body_bytes(current: _Open, wire_bytes: int) -> int | None:
-    """Return bytes of the body. None if the browser counted nothing, as for a CORS preflight, or
+    """Return the bytes of the body. None if the browser counted none, as for a CORS preflight, or
     for a body that was never read, such as a prefetched one."""
     length = _header(current.exchange.response_headers, "content-length")
     unread = not wire_bytes or (length.isdecimal() and 0 < int(length) <= wire_bytes)

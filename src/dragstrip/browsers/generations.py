@@ -1,4 +1,4 @@
-"""The Chromium versions that can be driven, and how each is driven."""
+"""Describes how each Chromium version is driven."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -11,15 +11,16 @@ from dragstrip.model.stack import Protocol
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.catalogue import installed
 
-# The wrappers in /usr/bin add flags, so run the program itself.
+# The wrappers in /usr/bin add flags, so these are the programs themselves.
 _BINARIES = (
     "/usr/lib/chromium/chromium-headless-shell",
     "/usr/lib/chromium-browser/headless_shell",
 )
 
 CLEARS = "Network.clearBrowserCache"
-"""Clears the cache, and Alt-Svc too (seen in Chromium 156's NetLog). Bypassing the cache would keep
-Alt-Svc, and make every request longer (`cache-control: no-cache`)."""
+"""Name of the DevTools command that clears the cache, and Alt-Svc too (seen in Chromium 156's
+NetLog). Bypassing the cache would keep Alt-Svc, and make every request longer (`cache-control:
+no-cache`)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +37,7 @@ class Generation:
 
 
 def find_chromium() -> Path:
-    """Return path of headless-shell. Raises `TestbedError`, which says how to install it."""
+    """Return the path of headless-shell. Raises `TestbedError`, which says how to install it."""
     for binary in _BINARIES:
         if Path(binary).is_file():
             return Path(binary)
@@ -49,9 +50,10 @@ _TCP: Mapping[Protocol, tuple[str, ...]] = {
     "h1": ("--disable-quic", "--disable-http2"),
     "h2": ("--disable-quic",),
 }
-# Without the network service in a separate process, Chromium 70 ignores QUIC's flags and speaks h2.
-# Stacks of one browser are compared, so all of them have it. Which hosts are forced to QUIC stands
-# in `chromium.stack_flags`: these versions do not take a `*`.
+# Without a separate process for the network service, Chromium 70 ignores QUIC's flags and speaks
+# h2. Stacks of one browser are compared, so all of its stacks have the process.
+# `chromium.stack_flags` names the hosts that are forced to QUIC, because these versions do not
+# accept a `*`.
 _OLD: Mapping[Protocol, tuple[str, ...]] = {
     protocol: ("--enable-features=NetworkService", *flags)
     for protocol, flags in (
@@ -59,7 +61,7 @@ _OLD: Mapping[Protocol, tuple[str, ...]] = {
         ("gquic", ("--enable-quic", "--quic-version=QUIC_VERSION_43")),
     )
 }
-# Clearing the cache would forget the servers' QUIC configurations too, and with them 0-RTT.
+# Clearing the cache would also clear the servers' QUIC configurations, and so prevent 0-RTT.
 _BYPASS = ("Network.setCacheDisabled", {"cacheDisabled": True})
 
 GENERATIONS: Mapping[str, Generation] = {
@@ -67,7 +69,7 @@ GENERATIONS: Mapping[str, Generation] = {
         program=find_chromium,
         protocols={**_TCP, "h3": ("--enable-quic", "--origin-to-force-quic-on=*")},
     ),
-    # Which protocol it speaks is the server's choice; `chromium53` drives it.
+    # The server chooses the protocol. `chromium53` drives this browser.
     "chromium53": Generation(
         program=lambda: installed("chromium53"), protocols={"h1": (), "h2": (), "spdy": ()}
     ),
@@ -84,7 +86,7 @@ GENERATIONS: Mapping[str, Generation] = {
 
 def generation_of(browser: str) -> Generation:
     """Return the generation of a browser, given its name or the path of the user's own Chromium.
-    The latter is driven like today's."""
+    The user's own Chromium is driven like today's."""
     if not is_path(browser):
         return GENERATIONS[browser]
     protocols = {p: ("--headless", *flags) for p, flags in GENERATIONS[TODAY].protocols.items()}

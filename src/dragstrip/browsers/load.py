@@ -1,4 +1,4 @@
-"""One page load in a fresh browser context."""
+"""Makes one page load in a fresh browser context."""
 
 import contextlib
 import math
@@ -53,8 +53,8 @@ _SHOWN = """new Promise(shown => requestAnimationFrame(() => requestAnimationFra
 
 
 class Navigation(Struct, frozen=True, kw_only=True):
-    """PerformanceNavigationTiming of the document, in ms since timeOrigin. 0 means not reached,
-    None not reported."""
+    """PerformanceNavigationTiming of the document, in ms since timeOrigin. A time is 0 if the event
+    was not reached, and None if it was not reported."""
 
     connectStart: float = 0.0
     responseStart: float | None = 0.0
@@ -62,8 +62,8 @@ class Navigation(Struct, frozen=True, kw_only=True):
     loadEventEnd: float = 0.0
 
     def later(self, by_ms: float) -> "Navigation":
-        """Return the same navigation on a time axis that begins `by_ms` earlier, when the page's
-        first document began."""
+        """Return the navigation with times that count from `by_ms` earlier, when the page's first
+        document began."""
         reached = {name: at for name, at in structs.asdict(self).items() if at}
         return structs.replace(self, **{name: at + by_ms for name, at in reached.items()})
 
@@ -80,7 +80,7 @@ class Load(Struct, frozen=True, kw_only=True):
     """The browser's report of a load. `sent_s` is the Unix time of the navigation command.
 
     If the page navigates away by itself, the load covers all its documents. Times count from the
-    start of the first; `navigation`, `fcp_ms` and `lcp_ms` are those of the last.
+    start of the first document; `navigation`, `fcp_ms` and `lcp_ms` are those of the last.
     """
 
     outcome: Outcome
@@ -89,7 +89,7 @@ class Load(Struct, frozen=True, kw_only=True):
     time_origin_s: float
     navigation: Navigation = Navigation()
     done_ms: float | None = None
-    """Time at which the page counted as loaded, in ms; None if it did not."""
+    """Time at which the page counted as loaded, in ms; None if it never did."""
     fcp_ms: float | None = None
     lcp_ms: float | None = None
     documents: tuple[str, ...] = ()
@@ -99,7 +99,8 @@ class Load(Struct, frozen=True, kw_only=True):
     frames: tuple[Frame, ...] = ()
     """Frames that the browser drew up to the end of the visit, if the client records frames."""
     blind_ms: float | None = None
-    """See `dragstrip.browsers.screencast.blind_ms`; None if no frames were recorded."""
+    """Longest time in ms in which frames may have been dropped, see
+    `dragstrip.browsers.screencast.blind_ms`; None if no frames were recorded."""
     fast_open: tuple[FastOpen, ...] = ()
     """The result of TCP Fast Open on each connection that tried it."""
     graph: str = ""
@@ -116,7 +117,7 @@ def done_of(page: Page | None, url: str | None = None) -> Done:
 def fresh_session(
     cdp: Cdp, client: Client, recorded_ms: float | None = None, done: Done = LOADED
 ) -> Iterator[str]:
-    """Yield a tab in its own context, ready for observation; yields the CDP session."""
+    """Open a tab in its own context and prepare it for observation; yield its CDP session."""
     width, height = client.viewport
     context = cdp.call("Target.createBrowserContext")["browserContextId"]
     try:
@@ -129,7 +130,8 @@ def fresh_session(
         )["targetId"]
         session: str = cdp.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         view = {"width": width, "height": height, "mobile": False}
-        # In one go: a renderer that just starts answers each of them late.
+        # The commands go out together, because a renderer that just starts answers each of them
+        # late.
         cdp.call_all(
             session,
             [
@@ -156,7 +158,7 @@ def fresh_session(
 
 
 def preludes(client: Client, recorded_ms: float | None, done: Done = LOADED) -> Iterator[str]:
-    """Scripts that run before any script of the page."""
+    """Yield scripts that run before any script of the page."""
     yield _NO_SERVICE_WORKER
     if client.pin_random:
         yield _PIN_RANDOM
@@ -169,7 +171,7 @@ def preludes(client: Client, recorded_ms: float | None, done: Done = LOADED) -> 
 def load(cdp: Cdp, session: str, url: str, client: Client, done: Done = LOADED) -> Load:
     """Navigate the tab to `url` and watch until it counts as loaded, plus the client's quiet time.
 
-    A load that fails or does not end in time is an outcome, not an exception. Raises `BrowserError`
+    A load that fails or does not end in time is a result, not an exception. Raises `BrowserError`
     if the browser itself breaks.
     """
     sent_s = time.time()
@@ -209,18 +211,19 @@ def load(cdp: Cdp, session: str, url: str, client: Client, done: Done = LOADED) 
 
 
 def began_before_ms(documents: Sequence[str], seen: Sequence[Exchange]) -> float:
-    """Time from the request for the page's first document to the last document's timeOrigin, in ms.
-    0 for a page with one document, although its request follows timeOrigin by some 0.2 ms."""
+    """Return the time in ms from the request for the page's first document to the last document's
+    timeOrigin. It is 0 for a page with one document, although that document's request follows
+    timeOrigin by some 0.2 ms."""
     return -seen[0].request.start_ms if len(documents) > 1 and seen else 0.0
 
 
 def shifted(at_ms: float | None, by_ms: float) -> float | None:
-    """`at_ms` moved later by `by_ms`; None if there is no time."""
+    """Return `at_ms` moved later by `by_ms`; None if there is no time."""
     return None if at_ms is None else at_ms + by_ms
 
 
 def _read(cdp: Cdp, session: str, watch: "_Watch") -> tuple[NavigationTimings | None, float]:
-    """Return the document's timings, and when the screen showed everything loaded, in ms; 0 if not
+    """Return the document's timings, and when the screen showed all loaded content, in ms; 0 if not
     recorded."""
     shown_ms = _await_shown(cdp, watch)
     _await_frames(cdp, watch)
@@ -228,17 +231,17 @@ def _read(cdp: Cdp, session: str, watch: "_Watch") -> tuple[NavigationTimings | 
 
 
 def _ask_when_shown(cdp: Cdp, session: str) -> int:
-    """Ask for the time, in the page's ms, at which the loaded content was drawn; returns the
+    """Ask for the time, in the page's ms, at which the loaded content was drawn; return the
     command's number."""
     return _evaluate(cdp, session, _SHOWN)
 
 
 def _await_shown(cdp: Cdp, watch: "_Watch") -> float:
-    """When the screen showed everything loaded, in the page's ms; 0 if not recorded or if it took
-    too long.
+    """Wait until the screen shows all loaded content; return the time in the page's ms, or 0 if it
+    was not recorded or took too long.
 
-    On a quiet host this is within the quiet time. A busy host draws later, and without this wait a
-    visit would end before its content is on screen.
+    On a quiet host this time is within the quiet time. A busy host draws later, and without this
+    wait a visit would end before its content is on screen.
     """
     asked = watch.shown
     if asked is None or not watch.loaded:
@@ -251,15 +254,16 @@ def _await_shown(cdp: Cdp, watch: "_Watch") -> float:
         return 0.0
     try:
         value = cdp.result_of(asked, "Runtime.evaluate").get("result", {}).get("value")
-    except BrowserError:  # the page has gone elsewhere
+    except BrowserError:  # the page has navigated away
         return 0.0
     return float(value) + 2 * INTERVAL_MS if isinstance(value, int | float) else 0.0
 
 
 def _await_frames(cdp: Cdp, watch: "_Watch") -> None:
-    """Take in frames that are still under way, because they arrive some time after they were drawn.
+    """Read frames that are still under way, because they arrive some time after they were drawn.
 
-    Waits twice the longest delay of a frame so far, between `_LEAST_WAIT_S` and `_LONGEST_WAIT_S`.
+    The wait lasts twice the longest delay of a frame so far, between `_LEAST_WAIT_S` and
+    `_LONGEST_WAIT_S`.
     """
     watch.over = True
     if watch.frames:
@@ -314,9 +318,9 @@ class _Watch(DevToolsWatch):
     def clock_offset_s(self) -> float:
         """Unix time minus the clock of CDP timestamps; 0 without a request.
 
-        It is the least over requests. The browser reads Unix time second. So the difference is too
-        large if another program takes its CPU between the two readings, or if it copies a long body
-        of the request there.
+        The smallest difference of all requests is used. For each request the browser reads Unix
+        time after the CDP clock. So the difference is too large if another program takes the CPU
+        between the two readings, or if the browser copies a long request body there.
         """
         return min(self._clock_offsets_s, default=0.0)
 
@@ -372,14 +376,14 @@ def _timings(cdp: Cdp, watch: _Watch, session: str) -> NavigationTimings | None:
 
 
 def _evaluate(cdp: Cdp, session: str, expression: str) -> int:
-    """Ask the page to evaluate an expression, which may be a promise; returns the command's
+    """Ask the page to evaluate an expression, which may be a promise; return the command's
     number."""
     how = {"awaitPromise": True, "returnByValue": True}
     return cdp.send("Runtime.evaluate", session, expression=expression, **how)
 
 
 def timings_of(result: dict[str, Any]) -> NavigationTimings:
-    """Return the result of READ_TIMINGS as Python values. Raises `BrowserError`."""
+    """Read the result of READ_TIMINGS as Python values. Raises `BrowserError`."""
     try:
         return msgspec.json.decode(result["value"], type=NavigationTimings)
     except (KeyError, msgspec.DecodeError) as error:

@@ -1,10 +1,10 @@
-"""Reads every request from Chromium's NetLog, with bodies as they crossed the wire.
+"""Reads every request from Chromium's NetLog, with bodies as they were sent over the wire.
 
 A NetLog made with ``--net-log-capture-mode=Everything`` is the only place where a browser reports
-bodies before content decoding. It also covers requests that a page session of DevTools lacks: those
-of workers, preflights and frames in other processes. The format is one JSON object per line
-(https://www.chromium.org/developers/design-documents/network-stack/netlog); the first line maps
-event types to numbers.
+bodies before content decoding. A NetLog also covers requests that a page session of DevTools lacks:
+requests of workers, of frames in other processes, and preflights. The format is one JSON object per
+line (https://www.chromium.org/developers/design-documents/network-stack/netlog); the first line
+maps event types to numbers.
 """
 
 import base64
@@ -18,7 +18,7 @@ from msgspec import Struct
 from dragstrip.pages.format.recording import Headers
 
 _BEGIN, _END = 1, 2
-# Bytes below the decoding are reported only where there is one.
+# Encoded bytes are reported only if there is an encoding.
 _BYTES = {True: "URL_REQUEST_JOB_BYTES_READ", False: "URL_REQUEST_JOB_FILTERED_BYTES_READ"}
 _SEND = frozenset(
     f"HTTP_TRANSACTION_{kind}SEND_REQUEST_HEADERS" for kind in ("", "HTTP2_", "QUIC_")
@@ -31,7 +31,7 @@ class NetLogError(ValueError):
 
 
 class LoggedRequest(Struct, kw_only=True):
-    """A request that reached the network, and its answer. Times in ms of the Unix epoch."""
+    """A request that reached the network, and its answer. Times are in ms of the Unix epoch."""
 
     url: str
     method: str
@@ -43,13 +43,13 @@ class LoggedRequest(Struct, kw_only=True):
     """When the answer's headers arrived."""
     ended_ms: float | None = None
     status_line: str = ""
-    """Empty if no answer arrived."""
+    """Status line of the answer; empty if no answer arrived."""
     headers: Headers = ()
     early_hints: tuple[str, ...] = ()
     """`link` values of an answer with status 103 before the final one (RFC 8297)."""
     body: Path
-    """File with the body as it crossed the wire: de-chunked, content encoding kept. Absent if the
-    answer had none."""
+    """File with the body as it was sent over the wire: de-chunked, with its content encoding. No
+    file exists if the answer had no body."""
     coded: bool = False
     """Whether the body has a content encoding that the browser decoded."""
     error: str = ""
@@ -81,8 +81,8 @@ class _Head(Struct):
 def read_netlog(path: Path, bodies: Path) -> list[LoggedRequest]:
     """Return every request in the log, by start time. Bodies are written to files in `bodies`.
 
-    The log is read line by line, so memory stays near the longest line (64 kB of body). A truncated
-    log, as after a crash of the browser, is read to its end. Raises `NetLogError`.
+    The log is read line by line, so memory stays near the longest line (64 kB of body). A log that
+    was cut off, as by a crash of the browser, is read to its end. Raises `NetLogError`.
     """
     with path.open("rb") as file:
         constants = _constants(file.readline())
@@ -105,11 +105,11 @@ def _events(lines: Iterator[bytes]) -> Iterator[_Event]:
         try:
             yield decoder.decode(line.rstrip(b",\r\n"))
         except (msgspec.DecodeError, UnicodeDecodeError):
-            continue  # the array's brackets, the trailer, or where the log breaks off
+            continue  # the array's brackets, the trailer, or the line at which the log breaks off
 
 
 class _Reader:
-    """Groups the events by source. A redirect begins another request of the same source."""
+    """Groups events by source. A redirect begins another request of the same source."""
 
     def __init__(self, constants: _Constants, bodies: Path) -> None:
         self._names = {number: name for name, number in constants.log_event_types.items()}
@@ -118,9 +118,9 @@ class _Reader:
         self._bodies = bodies
         self._open: dict[int, LoggedRequest] = {}
         self._jobs: dict[int, int] = {}
-        """Source id of a job that finds a stream -> source id of the request it serves."""
+        """Source id of the request, by the source id of the job that finds a stream for it."""
         self._streams: dict[tuple[int, int], int] = {}
-        """HTTP/2 session and stream -> source of the request."""
+        """Source id of the request, by HTTP/2 session and stream."""
         self.requests: list[LoggedRequest] = []
 
     def take(self, event: _Event) -> None:
@@ -145,8 +145,8 @@ class _Reader:
             self.requests.append(begun)
 
     def _pass_headers(self, name: str, event: _Event) -> None:
-        """Skip 103 answers that the browser did not act on. Their headers came with the final
-        answer's."""
+        """Skip 103 answers that the browser did not use. Their headers came with those of the final
+        answer."""
         params = event.params
         stream = event.source.id, int(params["stream_id"])
         if name == "HTTP2_SESSION_SEND_HEADERS":
@@ -193,6 +193,6 @@ def _links(lines: list[str]) -> tuple[str, ...]:
 
 
 def _headers(lines: list[str]) -> Headers:
-    """``name: value`` lines without pseudo-headers."""
+    """Split ``name: value`` lines into pairs, without pseudo-headers."""
     pairs = (line.partition(":") for line in lines if not line.startswith(":"))
     return tuple((name, value.strip()) for name, _, value in pairs)

@@ -1,4 +1,5 @@
-"""Where a browser runs: its user, its host names and the certificate authorities it trusts."""
+"""Describes where a browser runs: its user, its host names and the certificate authorities it
+trusts."""
 
 import contextlib
 import os
@@ -19,7 +20,7 @@ AS_NOBODY = (
     f"--regid={_UNPRIVILEGED}",
     "--clear-groups",
 )
-# No other process sees these mounts: the mount namespace is this process's own.
+# Other processes do not see these mounts: the mount namespace belongs to this process.
 _KNOWING = """
 set -e
 for file in hosts nsswitch.conf; do mount --bind "$1/$file" /etc/$file; done
@@ -33,19 +34,21 @@ class BrowserPlace:
     """The place where a browser runs: its user, its files and the authority it trusts."""
 
     command: Callable[..., list[str]]
-    """Returns the command line that runs a program there, given the program and its arguments."""
+    """Returns the command line that runs a program in this place, given the program and its
+    arguments."""
     workspace: Path
     drop_root: bool
-    """Whether to run as the user `nobody`; otherwise as the caller, who has no privileges there."""
+    """Whether to run as the user `nobody`. If not, the browser runs as the caller, who has no
+    privileges in this place."""
     ca: Path | None = None
     """Certificate (PEM) of an additional authority to trust."""
     flags: tuple[str, ...] = ()
 
 
 def living_in(home: Path) -> tuple[str, ...]:
-    """Return prefix of a command that makes it keep its files in `home`. Without it, some files
-    (PulseAudio's sockets, older browsers' single-instance folders) would stay in the machine's
-    /tmp."""
+    """Return the prefix of a command that makes a program keep its files in `home`. Without the
+    prefix, some files (PulseAudio's sockets, older browsers' single-instance folders) would stay in
+    the machine's /tmp."""
     return ("env", f"HOME={home}", f"TMPDIR={home}")
 
 
@@ -75,8 +78,8 @@ def fresh_home(place: BrowserPlace, label: str, store_in: str = ".pki/nssdb") ->
 
 
 def with_names(home: Path, lines: Iterable[str]) -> tuple[str, ...]:
-    """Return prefix of a command that makes it resolve only the names in these lines of a hosts
-    file. The files it needs are written to `home`."""
+    """Return the prefix of a command that makes a program resolve only the names in these lines of
+    a hosts file. The files that this needs are written to `home`."""
     (home / "hosts").write_text("\n".join(("127.0.0.1 localhost", *lines, "")))
     (home / "nsswitch.conf").write_text("hosts: files\npasswd: files\ngroup: files\n")
     return ("unshare", "--mount", "sh", "-c", _KNOWING, "sh", str(home))
@@ -84,8 +87,8 @@ def with_names(home: Path, lines: Iterable[str]) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def child(place: BrowserPlace, errors: Path, *argv: str) -> Iterator["subprocess.Popen[bytes]"]:
-    """Yield a child process, which ends with the context together with its descendants. Its stdin
-    and stdout are pipes."""
+    """Run a child process, which ends with the context together with its descendants. Its stdin and
+    stdout are pipes."""
     with (
         errors.open("wb") as said,
         subprocess.Popen(

@@ -1,7 +1,8 @@
-"""Record a page: load it once in Chromium and keep every answer, bodies as they crossed the wire.
+"""Records a page: loads it once in Chromium and keeps every answer, with bodies as they were sent
+over the wire.
 
-The bodies come from the browser's NetLog (`dragstrip.browsers.netlog`), which it streams to disk.
-The initiator of each request comes from the page's DevTools session.
+The bodies come from the browser's NetLog (`dragstrip.browsers.netlog`), which the browser streams
+to disk. The initiator of each request comes from the page's DevTools session.
 """
 
 import contextlib
@@ -45,10 +46,10 @@ class _Seen(Struct, frozen=True, kw_only=True):
 def record(
     place: BrowserPlace, url: str, client: Client, *, settle_ms: float, keep_secrets: bool
 ) -> Recording:
-    """Return the page at `url` as Chromium loads it in `place`, ready for `archive.write_page`.
+    """Load the page at `url` in `place` and return it, ready for `archive.write_page`.
 
     Recording continues for `settle_ms` after the load event. The bodies stay in files in the
-    place's workspace, which must exist as long as the recording is used. Cookies, credentials and
+    place's workspace, which must not be removed before the recording. Cookies, credentials and
     tokens are left out unless `keep_secrets`. Raises `PageError`, `TestbedError`, `BrowserError`.
     """
     log, bodies = place.workspace / "netlog.json", place.workspace / "bodies"
@@ -131,7 +132,7 @@ def _answers(
     by_host = {e.request.host: e for e in reversed(load.exchanges) if e.request.remote_ip}
     for request in logged:
         if not request.status_line:
-            continue  # it failed, or was answered without the network
+            continue  # the request failed, or was answered without the network
         version, _, rest = request.status_line.partition(" ")
         status, _, text = rest.partition(" ")
         if request.error:
@@ -160,7 +161,8 @@ def _answers(
 
 
 def _initiators(load: Load) -> defaultdict[tuple[str, str], Iterator[str]]:
-    """Method and URL -> initiators of the requests for it, in the order they were made."""
+    """Return the initiators of requests, by method and URL, in the order in which the requests were
+    made."""
     named: dict[tuple[str, str], list[str]] = {}
     for exchange in load.exchanges:
         request = exchange.request
@@ -171,8 +173,8 @@ def _initiators(load: Load) -> defaultdict[tuple[str, str], Iterator[str]]:
 
 
 def _thinking(logged: list[LoggedRequest], load: Load) -> dict[int, float]:
-    """Server think time in ms, by ``id()`` of the logged request: its wait minus the shortest round
-    trip to that host.
+    """Return the server's think time in ms, by ``id()`` of the logged request: the request's wait
+    minus the shortest round trip to its host.
 
     The round trip is the shortest of the host's TCP connects and waits. The think time is 0 for a
     host that answered once and whose connect the browser did not time.

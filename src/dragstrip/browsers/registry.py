@@ -1,4 +1,4 @@
-"""All browsers that can be driven, by their names in a stack."""
+"""Registers all browsers that can be driven, by their names in a stack."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -30,7 +30,7 @@ class BrowserKind:
     """Returns the settings for a stack, the addresses of the testbed's hosts, and a page's recorded
     protocols by host. Stacks with equal settings share a browser."""
     version: Callable[[], str]
-    """Returns the browser's name and version. Raises `TestbedError` if it is missing."""
+    """Returns the browser's name and version. Raises `TestbedError` if the browser is missing."""
 
 
 def _chromium(name: str) -> BrowserKind:

@@ -1,7 +1,7 @@
 """Records what the browser draws as frames with times (CDP `Page.startScreencast`).
 
-It needs no X server, and sends every frame that differs from the last, at the requested size, as
-long as a load lasts. See docs/decisions (frames) for the alternatives.
+A screencast needs no X server. The browser sends every frame that differs from the one before, at
+the requested size, as long as a load lasts. See docs/decisions (frames) for the alternatives.
 """
 
 import base64
@@ -14,11 +14,12 @@ from dragstrip.browsers.cdp import Cdp, Event
 from dragstrip.model.study import Client
 
 INTERVAL_MS = 1000 / 60
-"""Length of a display interval. Chromium draws at most once per interval, and stamps a frame with
-the interval's end."""
+"""Length of a display interval in ms. Chromium draws at most once per interval, and stamps a frame
+with the interval's end."""
 
 AHEAD = 2
-"""Most unacknowledged frames. Beyond that Chromium drops frames, and does not send them later."""
+"""Most unacknowledged frames. If there are more, Chromium drops frames, and does not send them
+later."""
 
 _SHRINK = 2
 _QUALITY = 80
@@ -65,7 +66,7 @@ def start(cdp: Cdp, session: str, client: Client) -> None:
 
 
 def acknowledge(cdp: Cdp, event: Event) -> Sight:
-    """Acknowledge a frame; otherwise the browser stops after `AHEAD` frames."""
+    """Acknowledge a frame. Without acknowledgement the browser stops after `AHEAD` frames."""
     number = event.params["sessionId"]
     cdp.send("Page.screencastFrameAck", event.session, sessionId=number)
     return Sight(event, time.time())
@@ -81,7 +82,7 @@ def blind_ms(seen: Sequence[Sight], since_s: float, until_s: float) -> float:
     dropped frames.
 
     Such a period begins one display interval after `AHEAD` frames are unacknowledged, and ends when
-    fewer are. Zero proves that no frame is missing.
+    fewer are. A result of zero proves that no frame is missing.
     """
     longest_s = 0.0
     for last in seen:

@@ -14,18 +14,18 @@ _SCRIPT = """(() => {
   }
   return least;
 })()"""
-"""Returns the shortest of five runs, in ms, because the others were disturbed more. It is about 10
-on a machine of 2026."""
+"""A script that returns the shortest of five runs, in ms, because longer runs were disturbed more.
+The result is about 10 on a machine of 2026."""
 
 
 def slow_down(times: float) -> tuple[str, dict[str, Any]]:
-    """Return the DevTools command that divides its speed by `times`."""
+    """Return the DevTools command that divides the speed of a page's first thread by `times`."""
     return "Emulation.setCPUThrottlingRate", {"rate": times}
 
 
 def measured(cdp: Cdp, session: str) -> float:
-    """Return how many times longer a fixed script takes in the tab's page than without its
-    slow-down, which ends here. Raises `BrowserError`."""
+    """Return how many times longer a fixed script takes in the tab's page than without the page's
+    slow-down. The slow-down ends here. Raises `BrowserError`."""
     slow_ms = _script_ms(cdp, session)
     method, params = slow_down(1)
     cdp.call(method, session, **params)
@@ -33,7 +33,8 @@ def measured(cdp: Cdp, session: str) -> float:
 
 
 def _script_ms(cdp: Cdp, session: str) -> float:
-    """Runs in an isolated world, because a page may replace ``performance`` or ``Math``."""
+    """Return the time in ms that the script takes. It runs in an isolated world, because a page may
+    replace ``performance`` or ``Math``."""
     frame = cdp.call("Page.getFrameTree", session)["frameTree"]["frame"]["id"]
     world = cdp.call("Page.createIsolatedWorld", session, frameId=frame)["executionContextId"]
     answer = cdp.call(

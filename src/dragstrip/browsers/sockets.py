@@ -1,7 +1,6 @@
 """Turns CDP Network events into WebSockets with times and messages.
 
-Pure: events in, sockets out. Chromium reports sockets apart from requests, and their messages
-uncompressed.
+Chromium reports WebSockets apart from requests, and their messages uncompressed.
 """
 
 import base64
@@ -23,7 +22,8 @@ class SeenSocket(Struct, frozen=True, kw_only=True):
     headers: Headers = ()
     """Headers of the answer that opened the socket."""
     messages: tuple[tuple[float, bool, int, str], ...] = ()
-    """Each as (ms since timeOrigin, whether the page sent it, opcode, data as in a page file)."""
+    """Messages, each as (ms since timeOrigin, whether the page sent it, opcode, data as in a page
+    file)."""
 
     def recorded(self) -> tuple[Message, ...]:
         """Return the socket's messages as a page file has them; none if it never opened."""
@@ -56,7 +56,7 @@ def sockets(events: Iterable[Event], time_origin_s: float) -> tuple[SeenSocket, 
 
 
 def _created(params: dict[str, Any], now_ms: float) -> SeenSocket:
-    """Return a socket without times. The handshake event sets them."""
+    """Return a socket without times. The handshake's event sets them."""
     initiator = params.get("initiator", {})
     frames = initiator.get("stack", {}).get("callFrames", ())
     script = next((f["url"] for f in frames if f.get("url")), "")

@@ -1,4 +1,4 @@
-"""Watches one tab while a page loads; shared by all browsers."""
+"""Watches one tab while a page loads. All browsers share this module."""
 
 import math
 import time
@@ -14,14 +14,15 @@ from dragstrip.model.study import Client
 from dragstrip.model.visit import Outcome, Request
 
 IDLE_S = 0.5
-"""Time without a request after which the network counts as idle, as in Playwright and Puppeteer."""
+"""Time in s without a request after which the network counts as idle, as in Playwright and
+Puppeteer."""
 _Read = TypeVar("_Read")
 _REACHED = 'self[Symbol.for("dragstrip.done")]'
 """The promise that scripts/done_*.js defines."""
 
 
 class TabWatch(ABC):
-    """Sorts one tab's events: network events are kept, the rest steer the load."""
+    """Sorts one tab's events: network events are kept, the other events steer the load."""
 
     def __init__(self, cdp: Cdp, done: Done) -> None:
         self.cdp = cdp
@@ -30,7 +31,8 @@ class TabWatch(ABC):
         self.parsed = False
         """Whether the document has fired DOMContentLoaded."""
         self.reached_ms: float | None = None
-        """When the page did what `done` waits for, as our script reports it."""
+        """Time in ms at which the condition `done` was met, as our script reports it; None
+        before."""
         self._done = done
         self._asked: int | None = None
         self._under_way: set[str] = set()
@@ -40,7 +42,7 @@ class TabWatch(ABC):
         self._leaving: set[str] = set()
         """Navigations that the page began and that have brought no document yet."""
         self.documents: list[str] = []
-        """URLs of the documents that the tab showed; more than one if the page navigated away."""
+        """URLs of the documents that the tab showed; several if the page navigated away."""
 
     @property
     @abstractmethod
@@ -49,20 +51,21 @@ class TabWatch(ABC):
 
     @abstractmethod
     def sort(self, event: Event) -> None:
-        """Take in one event."""
+        """Handle one event."""
 
     @abstractmethod
     def ask(self, expression: str) -> int:
-        """Ask the page for the value of a promise; returns the command's number."""
+        """Ask the page for the value of a promise; return the command's number."""
 
     @abstractmethod
     def answer_of(self, number: int) -> object:
-        """Return the page's answer to the command `number`. Raises `BrowserError`, also if the
-        document is gone."""
+        """Return the page's answer to the command `number`. Raises `BrowserError`, for example if
+        the document is gone."""
 
     @property
     def loaded(self) -> bool:
-        """Whether the page counts as loaded. A page that is navigating away does not."""
+        """Whether the page counts as loaded. A page that is navigating away does not count as
+        loaded."""
         if self._leaving or self.error:
             return False
         match self._done.kind:
@@ -80,8 +83,8 @@ class TabWatch(ABC):
         self._stirred_s = time.monotonic()
 
     def streams(self, request: str) -> None:
-        """Note a request of an EventSource (HTML section 9.2). Its answer may never end, so no load
-        waits for it."""
+        """Record a request of an EventSource (HTML section 9.2). Its answer may never end, so no
+        load waits for it."""
         self._late.add(request)
 
     def ends(self, request: str) -> None:
@@ -89,15 +92,16 @@ class TabWatch(ABC):
         self._stirred_s = time.monotonic()
 
     def leaves(self, navigation: str) -> None:
-        """Note that the page begins to navigate to another document."""
+        """Record that the page begins to navigate to another document."""
         self._leaving.add(navigation)
 
     def stays(self, navigation: str) -> None:
-        """Note that a navigation brought no document: a download, or an answer without content."""
+        """Record that a navigation brought no document but a download, or an answer without
+        content."""
         self._leaving.discard(navigation)
 
     def arrives(self, url: str) -> None:
-        """Note that another document has come, which has not yet done what `done` waits for."""
+        """Record that another document has come. It has not met the condition `done` yet."""
         self._leaving.clear()
         self.documents.append(url)
         self.parsed = self._idle = False
@@ -123,7 +127,7 @@ class TabWatch(ABC):
 
     def until_over(self, client: Client) -> None:
         """Watch until the page has loaded and the client's quiet time is over, or until it failed
-        or its time is up. A page that navigates away in its quiet time continues to load."""
+        or its time is up. If the page navigates away in its quiet time, the load continues."""
         deadline = time.monotonic() + client.timeout_s
         while not self.ended() and time.monotonic() < deadline:
             self._until_ended(deadline)
@@ -164,8 +168,8 @@ class TabWatch(ABC):
     def done_ms(
         self, load_event_ms: float, seen: Iterable[Exchange], parsed_ms: float, later_ms: float = 0
     ) -> float:
-        """When the page counted as loaded, in ms since its first document began. Call this only for
-        a loaded page. Its last document began `later_ms` after the first."""
+        """Return when the page counted as loaded, in ms since its first document began. Call this
+        only for a loaded page. The page's last document began `later_ms` after the first."""
         if self.reached_ms is not None:
             return self.reached_ms + later_ms
         if self._done.kind == "load":
@@ -178,7 +182,7 @@ class TabWatch(ABC):
         return "loaded" if self.loaded else "failed" if self.error else "timeout"
 
     def _idle_by(self) -> float:
-        """When the network will have been idle for `IDLE_S`, if no request begins."""
+        """Return when the network will have been idle for `IDLE_S`, if no request begins."""
         return self._stirred_s + IDLE_S if self.parsed and not self._under_way else math.inf
 
     def _take_answer(self, number: int) -> None:
@@ -186,7 +190,7 @@ class TabWatch(ABC):
         try:
             found = self.answer_of(number)
         except BrowserError:
-            return  # the page went elsewhere: `arrives` asks again
+            return  # the page has navigated away: `arrives` asks again
         if isinstance(found, int | float):
             self.reached_ms = float(found)
         elif isinstance(found, str):

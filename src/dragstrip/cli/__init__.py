@@ -14,14 +14,14 @@ from dragstrip.cli import exits
 from dragstrip.cli.commands import Commands
 
 COMPLETE = "_DRAGSTRIP_COMPLETE"
-"""The variable by which a shell asks for completions; its name follows from the program's."""
+"""Name of the variable in which a shell asks for completions; it follows from the program's."""
 
 app = typer.Typer(
     name="dragstrip",
     cls=Commands,
     pretty_exceptions_enable=False,
     add_completion=COMPLETE in os.environ,
-    rich_markup_mode=None,  # rich would double the time of `dragstrip --help`
+    rich_markup_mode=None,  # with rich, `dragstrip --help` would take twice as long
 )
 
 
@@ -34,7 +34,7 @@ def dragstrip(context: typer.Context) -> None:
 
 
 def main() -> None:
-    """Entry point of the `dragstrip` program; every expected error is one line.
+    """Entry point of the `dragstrip` program; every expected error is printed as one line.
 
     SIGTERM, which batch systems send, works like Ctrl-C: everything shuts down in order.
     """

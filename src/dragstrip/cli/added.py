@@ -1,6 +1,7 @@
-"""Commands and lists that another package of this project adds by entry points.
+"""Finds commands and lists that another package of this project adds by entry points.
 
-dragstrip runs without such a package, and says how to get it. It never imports it by name.
+dragstrip runs without such a package, and says how to get it. The package is never imported by its
+name.
 """
 
 from importlib.util import find_spec
@@ -21,7 +22,7 @@ def present(package: str) -> bool:
 def load(group: str, name: str, package: str, what: str) -> Any:
     """Return the object behind an entry point. If its package is not installed, raises
     `InputError`, which says that the package brings `what`."""
-    from importlib.metadata import entry_points  # takes a moment, as the next
+    from importlib.metadata import entry_points  # takes a moment to import
 
     from dragstrip.model.errors import absent_package
 

@@ -1,4 +1,4 @@
-"""What `compare` and `servers check` write for CI systems."""
+"""Writes the files of `compare` and `servers check` for CI systems."""
 
 import sys
 from pathlib import Path
@@ -8,7 +8,7 @@ import typer
 
 from dragstrip.model.errors import InputError
 
-if TYPE_CHECKING:  # loads Polars
+if TYPE_CHECKING:  # these modules load Polars
     from dragstrip.report.ci.cases import Suite
 
 JunitFile = Annotated[
@@ -38,8 +38,8 @@ _STDOUT = Path("-")
 
 
 def make_room(junit: Path | None, markdown: Path | None, *, as_json: bool) -> None:
-    """Make the folders of these files before work whose result would otherwise be lost. Raises
-    `InputError`."""
+    """Make the folders of these files before the work, so that its result is not lost because a
+    folder is missing. Raises `InputError`."""
     if as_json and markdown == _STDOUT:
         raise InputError("--json and --markdown - both write to stdout; name a file")
     for file in (junit, markdown):

@@ -1,4 +1,5 @@
-"""The table of commands. Each is imported only when needed: importing all takes half a second."""
+"""The table of commands. A command is imported only when needed, because importing all takes half a
+second."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,9 +15,10 @@ from dragstrip.cli import added
 
 class CommandEntry(NamedTuple):
     summary: str
-    """The first line of its help. `dragstrip --help` prints it without importing the command."""
+    """The first line of the command's help. `dragstrip --help` prints it without importing the
+    command."""
     module: str = ""
-    """Module in this package. It defines `app`, or a function named like the module."""
+    """Module in this package. The module defines `app`, or a function named like the module."""
     package: str = ""
     """The other package that brings the command, see `dragstrip.cli.added`."""
     hidden: bool = False
@@ -81,10 +83,10 @@ COMMANDS = {
 
 
 class AbsentCommand(TyperCommand):
-    """Stands in for a command whose package is not installed, also for its help."""
+    """Stands in for a command whose package is not installed, and for the command's help."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Raises `InputError`, unless a shell asks for completions of `args`."""
+        """Raise `InputError`, unless a shell asks for completions of `args`."""
         from dragstrip.model.errors import absent_package
 
         if ctx.resilient_parsing:
@@ -134,8 +136,8 @@ def present(name: str) -> bool:
 
 
 def load(name: str) -> Any:
-    """Return the command itself. If its package is not installed, the command says how to get
-    it."""
+    """Return the command itself. If its package is not installed, return a command that says how to
+    get it."""
     entry = COMMANDS[name]
     if not present(name):
         return AbsentCommand(name, help=entry.summary, hidden=True)

@@ -1,4 +1,4 @@
-"""`dragstrip list`: what is known by name."""
+"""`dragstrip list`: everything that is known by name."""
 
 import shutil
 from enum import StrEnum
@@ -43,7 +43,7 @@ def known(kind: Annotated[ListKind, typer.Argument(help="What to list.")]) -> No
         for network in networks().values():
             table.add_row(network.name, network.describe(), network.source)
     elif kind is ListKind.stacks:
-        # Two lines each, so that 80 columns suffice.
+        # Each stack takes two lines, so that 80 columns suffice.
         table.columns[0].header = "name, fingerprint"
         table.add_column("is, source")
         for stack in stacks().values():

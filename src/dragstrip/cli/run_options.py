@@ -1,4 +1,4 @@
-"""The options of commands that run studies: each command gets them as one `RunOptions`."""
+"""Declares the options of commands that run studies. Each command gets them as one `RunOptions`."""
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
@@ -38,7 +38,7 @@ WORDS: Mapping[str, Any] = {
     "admit_other_machines": AdmitOthers,
     "watch": WatchOption,
 }
-"""How each field of `RunOptions` is written on the command line, in the order of the help."""
+"""The command-line form of each field of `RunOptions`, in the order of the help."""
 
 Command = Callable[..., int]
 

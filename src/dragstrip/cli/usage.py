@@ -1,4 +1,4 @@
-"""Every command with its arguments and options, for the manual page and the reference."""
+"""Lists every command with its arguments and options, for the manual page and the reference."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -8,14 +8,14 @@ from dragstrip.cli.commands import COMMANDS, load, present
 
 class Parameter(NamedTuple):
     names: str
-    """``--runs INTEGER``, or an argument's name."""
+    """The option with its type, such as ``--runs INTEGER``, or an argument's name."""
     help: str
     """The help text, with the default if there is one."""
 
 
 class Usage(NamedTuple):
     name: str
-    """The command with its group: ``page import``."""
+    """The command with its group, such as ``page import``."""
     synopsis: str
     help: str
     arguments: list[Parameter]

@@ -41,7 +41,7 @@ falls. Repeating a block costs less than an idle testbed."""
 
 
 def most_jobs(clock: Clock) -> int:
-    """Return most parallel blocks on this machine: the meaning of `--jobs auto`."""
+    """Return the most parallel blocks on this machine: the meaning of `--jobs auto`."""
     return len(os.sched_getaffinity(0)) if clock.virtual else MOST_JOBS
 
 

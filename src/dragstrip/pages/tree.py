@@ -47,6 +47,6 @@ def walk(roots: list[TreeResource]) -> Iterator[TreeResource]:
 
 
 def depths(roots: list[TreeResource]) -> list[int]:
-    """Return number of resources at each depth, from 0."""
+    """Return the number of resources at each depth, from 0."""
     found = [node.depth for node in walk(roots)]
     return [found.count(depth) for depth in range(max(found, default=-1) + 1)]

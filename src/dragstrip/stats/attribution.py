@@ -1,10 +1,10 @@
-"""How much of a difference each of several factors explains.
+"""Computes how much of a difference each of several factors explains.
 
 The loads of all stacks between A and B are measured. The effect of changing a factor depends on
 which factors were changed before. A factor's share is its mean effect over all orders that can be
 built: the Shapley value for restricted orders. Shares of the logs add up to ln(B / A), so their
 ratios multiply to B / A. A share is a linear function of a block's log times, so every block gives
-one value. The interval of a share is that of the mean of these values
+one value. The interval of a share is the interval of the mean of these values
 (`dragstrip.stats.log_ratio`).
 
 The network's random loss can be a factor, too, although both stacks meet it. Its share is a
@@ -31,9 +31,9 @@ Node = frozenset[str]
 """A stack between A and B, as the set of factors that have B's value."""
 Order = Sequence[str]
 Point = tuple[Node, bool]
-"""A stack on the network with its loss (True) or without."""
+"""A stack on the network with its loss (True) or without loss (False)."""
 Weights = Mapping[Point, float]
-"""An effect as a linear function of log times: the weight of each point."""
+"""An effect as a linear function of log times: each point with its weight."""
 LOSS = "loss"
 """Name of the network's loss as a factor."""
 
@@ -47,7 +47,7 @@ class Measured(NamedTuple):
 
 
 Tables = Mapping[bool, Measured]
-"""Measurements with the network's loss under True, and without it under False. A network without
+"""Measurements with the network's loss (key True), and without it (key False). A network without
 loss has only True."""
 
 
@@ -78,7 +78,8 @@ def share(name: str, orders: Collection[Order], total: int, tables: Tables) -> L
     """Return the factor's mean effect over the orders.
 
     If the orders were drawn from a larger `total`, the spread of effects between orders widens the
-    interval. Drawing is without replacement, so it widens it only by the share of orders not drawn.
+    interval. Orders are drawn without replacement, so the interval widens only by the share of
+    orders not drawn.
     """
     weights = [effects(order)[name] for order in orders]
     found = _estimate(_mean(weights), tables)
@@ -93,7 +94,7 @@ def share(name: str, orders: Collection[Order], total: int, tables: Tables) -> L
 
 
 def difference(orders: Collection[Order], tables: Tables) -> LogRatio:
-    """ln(B / A) with loss, which is the sum of all shares."""
+    """Return ln(B / A) with loss, which is the sum of all shares."""
     whole = frozenset(next(iter(orders))) - {LOSS}
     return _estimate({(whole, True): 1.0, (frozenset(), True): -1.0} if whole else {}, tables)
 
@@ -105,9 +106,9 @@ def block_values(name: str, orders: Collection[Order], measured: Measured) -> li
 
 
 def interactions(nodes: Collection[Node], tables: Tables) -> dict[tuple[str, str], LogRatio]:
-    """Interaction of each pair of factors: their joint effect minus the sum of their single
-    effects, in logs. It is the mean over all stacks to which both can be added in either order.
-    Positive means that the two together are slower than their sum."""
+    """Return the interaction of each pair of factors, in logs: their joint effect minus the sum of
+    their single effects. The result is the mean over all stacks to which both factors can be added
+    in either order. A positive value means that the two together are slower than their sum."""
     names = sorted(frozenset().union(*nodes))
     known, found = set(nodes), {}
     for a, b in combinations(names, 2):

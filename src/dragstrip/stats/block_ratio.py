@@ -1,13 +1,13 @@
-"""How much slower is one stack than another? The typical ratio over blocks.
+"""Estimates how much slower one stack is than another: the typical ratio over blocks.
 
 Each block yields one ratio b / a, in which the conditions that its visits share (link seed, drift
-of the host) cancel out. The estimate is the median of these ratios. Its interval assumes no
-distribution: it holds its level for skewed loads, for outliers, and for loads of two kinds (with or
-without a lost packet of the handshake). Swapping a and b inverts the estimate and its interval.
+of the host) cancel out. The estimate is the median of these ratios. The median's interval assumes
+no distribution: it keeps its level for skewed loads, for outliers, and for loads of two kinds (with
+or without a lost packet of the handshake). Swapping a and b inverts the estimate and its interval.
 
 A load that failed or timed out is never dropped. It counts as slower than every load that ended.
 The ratio of a block is infinity if only `b` failed, zero if only `a` failed, and one (a tie) if
-both did. An end of an interval may be infinite: then the data cannot exclude that most loads of
+both failed. An end of an interval may be infinite: then the data cannot exclude that most loads of
 that stack fail.
 
 Observations that share no block are paired in the order they were made. This costs precision, but
@@ -35,7 +35,8 @@ Times = Sequence[float] | NDArray[np.float64]
 
 
 class Ratio(Struct, frozen=True):
-    """`low` and `high` are None if there are too few values for an interval."""
+    """A ratio with its interval. `low` and `high` are None if there are too few values for an
+    interval."""
 
     value: float
     low: float | None
@@ -44,7 +45,7 @@ class Ratio(Struct, frozen=True):
 
 
 class BlockRatio(Struct, frozen=True):
-    """b / a over blocks."""
+    """The ratios b / a of several blocks."""
 
     logs: tuple[float, ...]
     """ln(b / a) of each block, ascending; infinite where a load failed."""
@@ -59,26 +60,26 @@ class BlockRatio(Struct, frozen=True):
         return _exp(middle(self.logs))
 
     def interval(self, level: float = 0.95) -> tuple[float, float] | None:
-        """Return confidence interval of b / a; None with too few blocks for the level."""
+        """Return the confidence interval of b / a; None with too few blocks for the level."""
         bounds = order_interval(self.logs, level)
         return bounds and (_exp(bounds[0]), _exp(bounds[1]))
 
     def p_above(self, ratio: float) -> float:
-        """One-sided p of the hypothesis that b / a is at most `ratio`; small if b / a is really
-        above."""
+        """Return the one-sided p of the hypothesis that b / a is at most `ratio`. It is small if b
+        / a is really above."""
         return p_above(self.logs, math.log(ratio))
 
     def p_below(self, ratio: float) -> float:
-        """One-sided p of the hypothesis that b / a is at least `ratio`; small if b / a is really
-        below."""
+        """Return the one-sided p of the hypothesis that b / a is at least `ratio`. It is small if b
+        / a is really below."""
         return p_above([-log for log in reversed(self.logs)], -math.log(ratio))
 
     def p_apart(self, margin: float) -> float:
-        """p of the hypothesis that the stacks differ by `margin` (0.05 is 5 %) or more; small if
-        they are equivalent.
+        """Return the p of the hypothesis that the stacks differ by `margin` (0.05 is 5 %) or more.
+        It is small if they are equivalent.
 
-        Two one-sided tests: Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15 (1987),
-        657-680. Raises `ValueError` if the margin is not above zero.
+        These are two one-sided tests: Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15
+        (1987), 657-680. Raises `ValueError` if the margin is not above zero.
         """
         if margin <= 0:
             raise ValueError(f"an equivalence margin is above zero, not {margin}")
@@ -93,7 +94,7 @@ def block_ratio(a: Times, b: Times) -> BlockRatio:
 
 
 def log_ratios(a: Times, b: Times) -> NDArray[np.float64]:
-    """ln(b / a) of each pair, in their order; see `block_ratio`."""
+    """Return ln(b / a) of each pair, in the order of the pairs; see `block_ratio`."""
     if len(a) != len(b) or len(a) == 0:
         raise ValueError(f"a ratio needs pairs, not {len(a)} and {len(b)} values")
     times_a, times_b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
@@ -113,8 +114,8 @@ def ratio(a: Times, b: Times, level: float = 0.95) -> Ratio:
 
 
 def matched(a: Mapping[str, float], b: Mapping[str, float]) -> tuple[list[float], list[float]]:
-    """Return values of the blocks that `a` and `b` share, in the order of `a`. The keys are block
-    ids."""
+    """Return the values of the blocks that `a` and `b` share, in the order of `a`. The keys are
+    block ids."""
     both = [block for block in a if block in b]
     return [a[block] for block in both], [b[block] for block in both]
 

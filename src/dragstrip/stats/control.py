@@ -1,7 +1,8 @@
-"""The A/A control: one stack under two names, so every difference found is a false alarm.
+"""Evaluates the A/A control: one stack under two names, so every difference that is shown is a
+false alarm.
 
-If testbed and test are honest, the number of false alarms is binomial (comparisons, alpha). The
-noise floor is the size of the differences that the testbed shows between equal stacks.
+If testbed and test work as they should, the number of false alarms is binomial (comparisons,
+alpha). The noise floor is the size of the differences that the testbed shows between equal stacks.
 
 Source: Clopper and Pearson, "The use of confidence or fiducial limits illustrated in the case of
 the binomial", Biometrika 26 (1934), 404-413 (interval of the rate); Abedi and Brecht, "Conducting
@@ -33,7 +34,7 @@ class FalseAlarms(Struct, frozen=True):
 
 def false_alarms(found: Sequence[bool], alpha: float) -> FalseAlarms:
     """Return the rate of false alarms. `found` says for each independent A/A comparison whether it
-    showed a difference at 1 - `alpha`. Raises `ValueError` if it is empty."""
+    showed a difference at 1 - `alpha`. Raises `ValueError` without comparisons."""
     if not found:
         raise ValueError("no A/A comparison, no rate of false alarms")
     n, k = len(found), sum(found)

@@ -1,4 +1,4 @@
-"""Empirical distribution function, with observations censored at a common limit.
+"""Computes the empirical distribution function, with observations censored at a common limit.
 
 A censored observation counts in the denominator but never makes a step, so the curve ends below 1
 by the share of loads that did not finish. With one common limit this is the Kaplan-Meier estimate.
@@ -14,8 +14,8 @@ def ecdf(values: Sequence[float], censored: int = 0) -> list[tuple[float, float]
     """Return steps (value, share of all observations at or below it), ascending, one per distinct
     value.
 
-    `values` are the uncensored observations; `censored` is the number of those that reached the
-    limit.
+    `values` are the uncensored observations; `censored` is the number of observations that reached
+    the limit.
     """
     total = len(values) + censored
     ordered = sorted(values)

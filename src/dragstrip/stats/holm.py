@@ -1,4 +1,5 @@
-"""Holm's correction for many tests at once: p values that hold for the whole family.
+"""Applies Holm's correction for many tests at once: computes p values that hold for the whole
+family.
 
 If every test with an adjusted p below alpha is rejected, the probability of one or more false
 alarms in the family is at most alpha, even if the tests depend on each other.
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Adjusted p values, in the order of `p`."""
+    """Return the adjusted p values, in the order of `p`."""
     adjusted = [0.0] * len(p)
     worst = 0.0
     for step, i in enumerate(sorted(range(len(p)), key=lambda i: p[i])):

@@ -1,9 +1,9 @@
 """A mean log-ratio ln(b / a) with its standard error: the shares of `attribution`.
 
-Shares must add up to the whole difference. Means do, medians do not, so shares use Student's t, and
-not the interval of `block_ratio`. Student's interval is too short on the side of the long tail of
-skewed values, such as rare late loads. The first term of Edgeworth's expansion moves that end out;
-the other end stays. docs/reference/coverage.md shows the remaining error.
+Shares must add up to the whole difference. Means add up and medians do not, so shares use Student's
+t, and not the interval of `block_ratio`. Student's interval is too short on the side of the long
+tail of skewed values, such as rare late loads. The first term of Edgeworth's expansion moves that
+end out; the other end stays. docs/reference/coverage.md shows the remaining error.
 
 Sources: Bland and Altman, "The use of transformation when comparing two means", BMJ 312 (1996),
 1153 (the interval of the logs, transformed back); Hall, "On the removal of skewness by
@@ -18,7 +18,7 @@ from statistics import fmean, stdev
 from msgspec import Struct
 
 _HALVINGS = 50
-"""Halvings of a p-value's range until it is found."""
+"""Number of times that a p-value's range is halved until the value is known."""
 
 
 class LogRatio(Struct, frozen=True):
@@ -40,15 +40,15 @@ class LogRatio(Struct, frozen=True):
         return math.exp(self.mean)
 
     def interval(self, level: float = 0.95) -> tuple[float, float] | None:
-        """Return confidence interval of b / a; None if there is no standard error."""
+        """Return the confidence interval of b / a; None if there is no standard error."""
         if self.error is None:
             return None
         tail = (1 - level) / 2
         return _exp(self.mean - self._reach(tail, -1)), _exp(self.mean + self._reach(tail, 1))
 
     def _reach(self, tail: float, side: int) -> float:
-        """Distance from the mean to the end of the interval on this `side`, beyond which `tail` of
-        the estimates lie."""
+        """Return the distance from the mean to the end of the interval on this `side`. Beyond that
+        end lie `tail` of the estimates."""
         from scipy.special import ndtri, stdtrit  # SciPy loads slowly, and every command loads this
 
         assert self.error is not None
@@ -58,21 +58,21 @@ class LogRatio(Struct, frozen=True):
         return float(stdtrit(self.freedom, 1 - tail)) * self.error + max(0.0, side * shift)
 
     def p_above(self, ratio: float) -> float:
-        """One-sided p of the hypothesis that b / a is at most `ratio`; small if b / a is really
-        above."""
+        """Return the one-sided p of the hypothesis that b / a is at most `ratio`. It is small if b
+        / a is really above."""
         return self._tail(self.mean - math.log(ratio), -1)
 
     def p_below(self, ratio: float) -> float:
-        """One-sided p of the hypothesis that b / a is at least `ratio`; small if b / a is really
-        below."""
+        """Return the one-sided p of the hypothesis that b / a is at least `ratio`. It is small if b
+        / a is really below."""
         return self._tail(math.log(ratio) - self.mean, 1)
 
     def p(self) -> float:
-        """Two-sided p of the hypothesis that there is no difference."""
+        """Return the two-sided p of the hypothesis that there is no difference."""
         return min(1.0, 2 * min(self.p_above(1), self.p_below(1)))
 
     def _tail(self, distance: float, side: int) -> float:
-        """Return the tail whose interval ends at this distance on this side."""
+        """Return the tail for which the interval ends at this distance on this side."""
         if self.error is None:
             return 1.0
         if self.error == 0:
@@ -97,8 +97,8 @@ def of_mean(logs: Sequence[float], level: float) -> tuple[float, float] | None:
 
 
 def third_of_mean(values: Sequence[float]) -> float:
-    """Unbiased third cumulant of the mean (Fisher's k-statistic divided by n²); 0 with fewer than
-    three values."""
+    """Return the unbiased third cumulant of the mean (Fisher's k-statistic divided by n²); 0 with
+    fewer than three values."""
     n = len(values)
     if n < 3:
         return 0.0
@@ -107,6 +107,6 @@ def third_of_mean(values: Sequence[float]) -> float:
 
 
 def _exp(log: float) -> float:
-    """e to the power of `log`; infinite instead of an overflow error, where few values leave an
+    """Return e to the power of `log`; infinite instead of an overflow error, if few values leave an
     interval open."""
     return math.exp(log) if log < 700 else math.inf

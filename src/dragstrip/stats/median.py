@@ -29,8 +29,8 @@ def median(values: Sequence[float], level: float = 0.95) -> Median:
 
 
 def middle(ordered: Sequence[float]) -> float:
-    """Return the median of ascending values: the middle one, or the mean of the two in the middle;
-    0 between minus and plus infinity."""
+    """Return the median of ascending values: the middle value, or the mean of the two in the
+    middle; 0 between minus and plus infinity."""
     n = len(ordered)
     low, high = ordered[(n - 1) // 2], ordered[n // 2]
     if low == high:

@@ -1,9 +1,9 @@
-"""An interval for a median that holds its level whatever the values look like.
+"""Computes an interval for a median that keeps its level whatever the distribution of the values.
 
 The number of values below the population's median is binomial (n, 1/2). So the probability that the
 interval between two symmetric order statistics covers the median is known. Only some levels are
-available that way; for others the ends are interpolated. The only assumption is that the values are
-independent. An infinite value (a load that never ended) counts like any other.
+available like that; for other levels the ends are interpolated. The only assumption is that the
+values are independent. An infinite value (a load that never ended) counts like any other.
 
 Source: David and Nagaraja, "Order Statistics", 3rd edition, section 7.1; Hettmansperger and
 Sheather, "Confidence intervals based on interpolated order statistics", Statistics & Probability
@@ -16,13 +16,13 @@ from collections.abc import Sequence
 from functools import cache
 
 SHORT = 1.3
-"""The interval from the smallest to the largest value may miss this many times as often as
+"""Factor by which the interval from the smallest to the largest value may miss more often than
 requested: five values cover 93.75 %, and are accepted for 95 %."""
 
 
 def order_interval(ordered: Sequence[float], level: float) -> tuple[float, float] | None:
-    """Return interval of the median, from ascending values; None with fewer values than `least` of
-    this level."""
+    """Return the interval of the median, from ascending values; None with fewer values than `least`
+    gives for this level."""
     n, miss = len(ordered), (1 - level) / 2
     if n < least(level):
         return None
@@ -36,7 +36,7 @@ def order_interval(ordered: Sequence[float], level: float) -> tuple[float, float
 
 @cache
 def least(level: float) -> int:
-    """Return fewest values that have an interval: 5 at 95 %, 10 at 99.8 %.
+    """Return the fewest values that have an interval: 5 at 95 %, 10 at 99.8 %.
 
     Raises `ValueError` for a level that is not between 0 and 1.
     """
@@ -49,10 +49,11 @@ def least(level: float) -> int:
 
 
 def p_above(ordered: Sequence[float], point: float) -> float:
-    """One-sided p of the hypothesis that the median is at most `point`.
+    """Return the one-sided p of the hypothesis that the median is at most `point`.
 
-    It is half of the error probability of the interval whose lower end is `point`. If all values
-    lie above `point` it is 2^-n / `SHORT`."""
+    This p is half of the error probability of the interval whose lower end is `point`. If all
+    values lie above `point`, it is 2^-n / `SHORT`.
+    """
     n, k = len(ordered), bisect_right(ordered, point)
     if k in (0, n):
         return 2.0**-n / SHORT if k == 0 else 1.0
@@ -67,8 +68,9 @@ def p_above(ordered: Sequence[float], point: float) -> float:
 
 @cache
 def _place(n: int, miss: float) -> tuple[int, float]:
-    """Rank k of the outer order statistic (0 if there is none), and the share of the way from it to
-    the next at which the end lies (Hettmansperger and Sheather, equation 2)."""
+    """Return where the interval ends: the rank k of the outer order statistic (0 if there is none),
+    and the share of the way from there to the next one (Hettmansperger and Sheather, equation
+    2)."""
     tails = _tails(n)
     k = sum(tail <= miss for tail in tails[: n // 2])
     if k == 0:
@@ -79,7 +81,7 @@ def _place(n: int, miss: float) -> tuple[int, float]:
 
 @cache
 def _tails(n: int) -> tuple[float, ...]:
-    """P(at most k of n values lie below the median), for k from 0."""
+    """Return P(at most k of n values lie below the median), for k from 0."""
     ways, total, tails = 1, 0, []  # in exact integers: `math.comb` for each k takes n times longer
     for k in range(n + 1):
         total += ways

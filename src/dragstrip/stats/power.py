@@ -1,7 +1,7 @@
-"""The smallest difference that a number of blocks can detect.
+"""Computes the smallest difference that a number of blocks can detect.
 
 For normal log-ratios the ends of the median's interval have one distribution up to location and
-scale, so it is simulated once.
+scale, so this distribution is simulated once.
 """
 
 from functools import cache

@@ -1,9 +1,9 @@
-"""When to stop: group-sequential looks with a hard cap.
+"""Decides when to stop: group-sequential looks with a hard cap.
 
 Testing repeatedly at 5 % and stopping at the first success finds differences that do not exist.
-Alpha spending sets how much of alpha each look may use. At each look the interval is wider than one
-at 95 %, so that all looks together err with probability alpha. A study stops when this interval
-excludes 1, lies within the equivalence margin, or the cap is reached.
+Alpha spending sets how much of alpha each look may use. At each look the interval is wider than a
+95 % interval, so that all looks together err with probability alpha. A study stops when this
+interval excludes 1, lies within the equivalence margin, or the cap is reached.
 
 Source: Lan and DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 70 (1983),
 659-663 (the two spending functions); Armitage, McPherson and Rowe, JRSS A 132 (1969), 235-244 (the
@@ -28,22 +28,23 @@ Verdict = Literal["go on", "faster", "slower", "equivalent", "not decided"]
 """Verdict on `b` against `a`; ``not decided`` means that the cap was reached."""
 
 Interval = Callable[[Sequence[float], float], tuple[float, float] | None]
-"""Interval of b / a at a level, from the blocks' log-ratios; None with too few blocks."""
+"""Returns the interval of b / a at a level, from the blocks' log-ratios; None with too few
+blocks."""
 
 _GRID = 801
 _TINY = 1e-12
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """The looks of a study. `looks` are ascending numbers of blocks; the last one is the cap."""
+    """The looks of a study. `looks` are ascending numbers of blocks; the last number is the cap."""
 
     looks: tuple[int, ...] = (8, 12, 16, 21, 26, 31)
     alpha: float = 0.05
     margin: float | None = None
     """Equivalence margin (0.05 is 5 %); None never stops for equivalence."""
     spending: Spending = "Pocock"
-    """How alpha is spent. O'Brien-Fleming keeps nearly all of it for the end; at the levels that
-    remain for early looks, the median of a few blocks has no interval."""
+    """How alpha is spent. O'Brien-Fleming keeps nearly all of it for the end. The rest is so little
+    that at early looks the median of a few blocks has no interval."""
 
     def __post_init__(self) -> None:
         if not self.looks or self.looks[0] < 2 or list(self.looks) != sorted(set(self.looks)):
@@ -95,7 +96,8 @@ def boundaries(plan: Plan) -> tuple[float, ...]:
             scale: float = scale,
             budget: float = budget - used,
         ) -> float:
-            """Return probability of crossing at this look, beyond what may be spent."""
+            """Return the probability of crossing the boundary `z` at this look, minus the
+            probability that may be spent."""
             end = z * scale
             out = ndtr((-end - x) / step) + ndtr((x - end) / step)
             return float(weight @ out) - budget
@@ -110,14 +112,15 @@ def boundaries(plan: Plan) -> tuple[float, ...]:
 
 
 def of_median(logs: Sequence[float], level: float) -> tuple[float, float] | None:
-    """Return interval of the median of b / a, from the blocks' log-ratios."""
+    """Return the interval of the median of b / a, from the blocks' log-ratios."""
     return BlockRatio(tuple(sorted(logs))).interval(level)
 
 
 def decide(logs: Sequence[float], plan: Plan, interval: Interval = of_median) -> Decision:
     """Return the decision that the blocks' log-ratios ln(b / a) allow, in the order they were made.
 
-    It depends only on the blocks up to the look that decides, so a resumed study decides the same.
+    The decision depends only on the blocks up to the look that decides, so a resumed study decides
+    alike.
     """
     decision = Decision("go on", 0)
     plan = reachable(plan) if interval is of_median else plan

@@ -3,11 +3,11 @@ and interquartile ranges.
 
 A change that only widens the tail leaves the mean ratio where it was. Quantiles are those of
 Harrell and Davis: means of all order statistics, weighted by the probability that each is the
-quantile, so their bootstrap is smooth. Plain percentile intervals of such a ratio hold 95 % of the
-time from about 100 loads on; with fewer they are too narrow for the tail and a little too wide for
-the quartiles. So `_outside` moves the percentiles out or in. It was fitted to simulated normal,
-log-normal, exponential and t3 loads (bench/stats/spread.py), for which 95 % intervals then cover 94
-to 97 %. Fewer loads than `LEAST` have no interval.
+quantile, so their bootstrap is smooth. Plain percentile intervals of such a ratio cover it 95 % of
+the time from about 100 loads on. With fewer loads they are too narrow for the tail and a little too
+wide for the quartiles. So `_outside` moves the percentiles out or in. This function was fitted to
+simulated normal, log-normal, exponential and t3 loads (bench/stats/spread.py), for which 95 %
+intervals then cover 94 to 97 %. Fewer loads than `LEAST` have no interval.
 
 Sources: Harrell and Davis, "A new distribution-free quantile estimator", Biometrika 69 (1982),
 635-640; Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapters 13 and 18
@@ -35,8 +35,8 @@ Floats = NDArray[np.float64]
 
 
 class Quantiles(Struct, frozen=True):
-    """An estimate of b / a for a statistic; an `Estimate` of
-    `dragstrip.results.compare.capsules`."""
+    """An estimate of b / a for a statistic. It has the methods of
+    `dragstrip.results.compare.capsules.RatioEstimate`."""
 
     value: float
     n: int
@@ -44,10 +44,10 @@ class Quantiles(Struct, frozen=True):
     draws: tuple[float, ...] = ()
     """Logs of the resampled ratios, sorted; empty with too few loads."""
     outside: float = 1.0
-    """Factor on 1 - level, which moves the ends of the interval."""
+    """Factor on 1 - level, by which the ends of the interval are moved."""
 
     def interval(self, level: float = 0.95) -> tuple[float, float] | None:
-        """Return confidence interval of b / a; None with too few loads."""
+        """Return the confidence interval of b / a; None with too few loads."""
         if not self.draws:
             return None
         tail = self.outside * (1 - level) / 2
@@ -55,18 +55,18 @@ class Quantiles(Struct, frozen=True):
         return math.exp(low), math.exp(high)
 
     def p_above(self, ratio: float) -> float:
-        """One-sided p of the hypothesis that b / a is at most `ratio`; small if b / a is really
-        above."""
+        """Return the one-sided p of the hypothesis that b / a is at most `ratio`. It is small if b
+        / a is really above."""
         return self._p(np.searchsorted(self.draws, math.log(ratio), "right"))
 
     def p_below(self, ratio: float) -> float:
-        """One-sided p of the hypothesis that b / a is at least `ratio`; small if b / a is really
-        below."""
+        """Return the one-sided p of the hypothesis that b / a is at least `ratio`. It is small if b
+        / a is really below."""
         return self._p(len(self.draws) - np.searchsorted(self.draws, math.log(ratio), "left"))
 
     def _p(self, beyond: int | np.integer) -> float:
-        """p from the number of draws on the other side. It is never 0, because a finite number of
-        draws cannot show that."""
+        """Return p from the number of draws on the other side. It is never 0, because a finite
+        number of draws cannot show that."""
         if not self.draws:
             return 1.0
         return min(1.0, (int(beyond) + 1) / (len(self.draws) + 1) / self.outside)
@@ -76,7 +76,7 @@ def quantile_ratio(
     a: Sequence[float], b: Sequence[float], statistic: Statistic, *, paired: bool
 ) -> Quantiles | None:
     """Return the ratio b / a of a statistic of positive times. With `paired`, `a[i]` and `b[i]` are
-    of one block and are resampled together. None if the statistic of either is 0."""
+    of one block and are resampled together. None if the statistic of either stack is 0."""
     one, other = np.asarray(a, float), np.asarray(b, float)
     n = min(len(one), len(other))
     if not n:
@@ -117,7 +117,7 @@ def _statistic(times: Floats, statistic: Statistic) -> Floats:
 
 
 def _weights(n: int, share: float) -> Floats:
-    """Weights of the order statistics for the quantile at that share."""
+    """Return the weights of the order statistics for the quantile at that share."""
     from scipy.special import betainc  # SciPy loads slowly
 
     steps = betainc(share * (n + 1), (1 - share) * (n + 1), np.arange(n + 1) / n)

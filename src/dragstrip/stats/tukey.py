@@ -1,7 +1,7 @@
-"""cook2017's box plots: Tukey's box as Plotly draws it.
+"""Computes cook2017's box plots: Tukey's box as Plotly draws it.
 
 The whiskers end at the last value within 1.5 times the interquartile range of the box; quartiles
-are interpolated by Hazen's rule, which is Plotly's own.
+are interpolated by Hazen's rule, as in Plotly.
 
 Source: Cook et al., "QUIC: Better for what and for whom?", ICC 2017, section IV; Tukey,
 "Exploratory Data Analysis" (1977), chapter 2; Hyndman and Fan, "Sample quantiles in statistical

@@ -1,4 +1,4 @@
-"""Did active queue management do what it must, and nothing that it cannot?"""
+"""Checks that active queue management did what it must, and nothing that it cannot."""
 
 from collections.abc import Iterator
 
@@ -9,10 +9,12 @@ from dragstrip.model.visit import DirectionReport
 
 
 def managed(asked: Direction, got: DirectionReport) -> Iterator[str]:
-    """Yield marks are of packets whose sender understands ECN. What an AQM must meet, it met."""
+    """Yield faults of a managed queue. It may mark only packets whose sender understands ECN, and
+    it must mark or drop packets that reach its limits."""
     if got.ect is not None and got.marked > got.ect:
         yield f"{got.marked} packets were marked, but only {got.ect} understood ECN"
-    # What waits for a few other packets on a slow line has not met the AQM's own limit.
+    # A packet that waits only for a few others on a slow line has not reached the queue's own
+    # limits.
     slack_ms = 4 * asked.least_ms(ETHERNET_MTU)
     if type(asked.aqm) is Codel and asked.rate_mbps:
         yield from _codel(asked.aqm, got, slack_ms)
@@ -20,8 +22,8 @@ def managed(asked: Direction, got: DirectionReport) -> Iterator[str]:
 
 
 def _codel(aqm: Codel, got: DirectionReport, slack_ms: float) -> Iterator[str]:
-    """Behind a packet that waited so long, every wait of an interval was above target (RFC 8289
-    section 5). A marked packet may be lost later."""
+    """Yield a fault if CoDel let a long wait pass. Behind a packet that waited so long, every wait
+    of an interval was above target (RFC 8289 section 5). A marked packet may be lost later."""
     most_ms = aqm.target_ms + aqm.interval_ms + slack_ms
     met = got.dropped_aqm or got.marked or got.dropped_loss
     if got.queue_max_ms > most_ms and not met:
@@ -32,7 +34,8 @@ def _codel(aqm: Codel, got: DirectionReport, slack_ms: float) -> Iterator[str]:
 
 
 def _two_queues(asked: Direction, got: DirectionReport, slack_ms: float) -> Iterator[str]:
-    """DualPI2 has two queues and tells of both. The L4S queue marks above its threshold."""
+    """Yield faults of DualPI2's two queues. The link must report both, and the L4S queue must mark
+    above its threshold."""
     dual = asked.aqm if isinstance(asked.aqm, DualPi2) else None
     if bool(dual) != bool(got.queues) and got.packets_out:
         seen = "shared one queue" if dual else "had two queues"

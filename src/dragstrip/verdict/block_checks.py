@@ -12,11 +12,11 @@ from dragstrip.verdict.loss_checks import uneven_losses
 from dragstrip.verdict.request_checks import some
 
 Against = Mapping[str, tuple[Reason, ...]]
-"""Reasons by name of the stack."""
+"""Reasons against visits, by name of their stack."""
 
 
 def against(study: Study, visits: Sequence[Visit]) -> Against:
-    """Return every reason from comparing the visits of one block."""
+    """Return every reason that comparing the visits of one block gives."""
     limits = study.thresholds
     found: dict[str, list[Reason]] = {}
     for check in (
@@ -35,10 +35,10 @@ def uneven_misses(visits: Sequence[Visit]) -> dict[str, Reason]:
     """Return requests that the recording could not answer and that only some stacks of a block
     made, as a reason against each of these stacks.
 
-    They are compared by host and path, because their queries are often random. Only requests before
-    the load event count, because later ones do not affect the load. Requests seen in the rehearsal
-    belong to the page and are ignored: a beacon comes before or after the load event, depending on
-    the load.
+    Such requests are compared by host and path, because their queries are often random. Only
+    requests before the load event count, because later ones do not affect the load. Requests seen
+    in the rehearsal belong to the page and are ignored: a beacon comes before or after the load
+    event, depending on the load.
     """
     met = {v.stack: Counter(s.address for s in _missed_before_load(v)) for v in visits}
     loaded = [v.stack for v in visits if v.outcome == "loaded"]
@@ -64,7 +64,8 @@ def uneven_objects(visits: Sequence[Visit], limits: Thresholds) -> dict[str, Rea
 
     Only visits in the same browser are compared, because browsers prefetch differently. Small
     differences are normal: scripts that measure or wait depend on the load, and objects that depend
-    on a late one may be missing. Pages whose `done` does not imply a complete load are not judged.
+    on a late object may be missing. Pages whose `done` does not imply a complete load are not
+    judged.
     """
     loaded = [v for v in visits if v.outcome == "loaded" and v.served and parse_done(v.done).whole]
     sizes: dict[tuple[str, str], int] = {}
@@ -87,8 +88,8 @@ def uneven_objects(visits: Sequence[Visit], limits: Thresholds) -> dict[str, Rea
 
 
 def uneven_bodies(visits: Sequence[Visit]) -> dict[str, Reason]:
-    """Return reasons for a URL with different bodies for different stacks, against all of them,
-    because it is unknown which one is wrong."""
+    """Return reasons if a URL had different bodies for different stacks. They stand against all
+    stacks, because it is unknown which body is wrong."""
     bodies: dict[tuple[str, str], dict[str, set[str]]] = {}
     for visit in visits:
         for served in visit.served:
@@ -111,8 +112,8 @@ def uneven_bodies(visits: Sequence[Visit]) -> dict[str, Reason]:
 
 
 def uneven_luck(visits: Sequence[Visit]) -> dict[str, Reason]:
-    """Return reasons for random loss that differs between stacks, against all of them, because it
-    is unknown which one is wrong."""
+    """Return reasons if random loss differed between stacks. They stand against all stacks, because
+    it is unknown which one is wrong."""
     details = list(uneven_losses(visits))
     reason = Reason("link-drift", "; ".join(details))
     return {visit.stack: reason for visit in visits} if details else {}

@@ -1,8 +1,8 @@
-"""Did every answer cross the wire during this visit? Only visits that keep the cache may use cached
-answers.
+"""Checks that every answer was sent over the wire during this visit. Only visits that keep the
+cache may use cached answers.
 
 A browser that preloads the links of a 103 answer (Early Hints, RFC 8297) puts the answers into its
-cache, and later reports that they came from there. So the server's log decides, and not the
+cache, and later reports that they came from the cache. So the server's log decides, and not the
 browser's flag: an answer from the cache is right if the server sent it during the visit, before its
 use.
 """
@@ -39,8 +39,8 @@ def cold(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
 
 
 def _sent_us(visit: Visit) -> Mapping[tuple[str, str], int]:
-    """When the server first got a request for each answer that it then sent completely, by method
-    and URL."""
+    """Return when the server first got a request for each answer that it then sent completely, by
+    method and URL."""
     times: dict[tuple[str, str], int] = {}
     for served in visit.served:
         key = served.method, served.url
@@ -56,8 +56,8 @@ def _in_time(visit: Visit, request: Request, sent_us: Mapping[tuple[str, str], i
 
 
 def _hinted(visit: Visit, page: Page, request: Request) -> bool:
-    """Return whether a 103 answer named the request, for a server without a log: more bytes crossed
-    the link from its host than the browser reports, by at least the answer's size."""
+    """Return whether a 103 answer named the request, judged without a server's log: more bytes
+    crossed the link from its host than the browser reports, by at least the answer's size."""
     host = visit.addresses.get(request.host, "").rpartition(":")[0]
     ends = visit.link.down.far_ends if visit.link else None
     if not request.hinted or ends is None:
@@ -73,7 +73,7 @@ def _address(visit: Visit, request: Request) -> str:
 
 
 def _size(page: Page, request: Request) -> int:
-    """Return least bytes of the answer's body on the wire; 0 if neither the page nor its coding
-    shows them."""
+    """Return the least bytes of the answer's body on the wire; 0 if neither the page nor the body's
+    coding shows them."""
     sizes = [r.body_bytes for r in page.resources if r.url == request.url]
     return 0 if request.coding else min(sizes, default=0)

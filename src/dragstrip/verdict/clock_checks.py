@@ -1,7 +1,7 @@
-"""Did time pass evenly, and do the clocks of browser and server agree?
+"""Checks that time passed evenly, and that the clocks of browser and server agree.
 
-Link, origin and browser take timestamps from CLOCK_REALTIME. Setting it during a visit distorts all
-times, and browsers started earlier keep the old time.
+Link, origin and browser take timestamps from CLOCK_REALTIME. If that clock is set during a visit,
+all times are distorted, and browsers that were started earlier keep the old time.
 """
 
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ from dragstrip.visit.server_time import known_to_both, late_stamps
 
 
 def steady(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
-    """Yield reasons if the clock advanced differently from time. A time service may slew it a
-    little."""
+    """Yield reasons if the clock advanced differently from time. A time service may correct the
+    clock a little."""
     if visit.host is None or visit.host.clock_jump_ms is None:
         return
     jump_ms = visit.host.clock_jump_ms
@@ -33,7 +33,7 @@ def agreed(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reaso
     if bounds is None:
         return
     least, most = bounds
-    # Requests faster than the link's delays are a matter of `physics`, not of clocks.
+    # Requests faster than the link's delays are judged by `physics`. They say nothing about clocks.
     if least > most:
         return
     off = least if least > limits.clock_error_ms else most if -most > limits.clock_error_ms else 0.0
@@ -50,7 +50,7 @@ def offset_ms(visit: Visit, network: Network) -> tuple[float, float] | None:
 
     A request takes at least the upstream delay to the server, and its answer at least the
     downstream delay back (Cristian, "Probabilistic clock synchronization", Distributed Computing 3,
-    1989). None without a request that both timed. Repeated requests are left out, because they
+    1989). None without a request that both ends timed. Repeated requests are left out, because they
     cannot be matched. A few requests may have a late timestamp, but a wrong clock affects every
     request.
     """

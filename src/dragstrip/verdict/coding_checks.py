@@ -1,4 +1,4 @@
-"""Did bodies come in the content coding that the stack claims?"""
+"""Checks that bodies came in the content coding that the stack claims."""
 
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
@@ -38,8 +38,8 @@ def _arrived(request: Request) -> bool:
 
 
 def _as_claimed(request: Request, known: Sequence[Resource], coding: Coding) -> bool:
-    """Return whether the answer has the coding that the stack claims. Answers without a recorded
-    answer, and those that stay as recorded, are always right."""
+    """Return whether the answer has the coding that the stack claims. An answer that is not
+    recorded, or that stays as recorded, is always right."""
     secure = urlsplit(request.url).scheme == "https"
     claimed = {
         None

@@ -1,4 +1,4 @@
-"""Did the visit fetch the page's content: the same objects, with status, size and hash?
+"""Checks that the visit fetched the page's content: the same objects, with status, size and hash.
 
 For each answer, the origin reports the hash of the recorded body it sent. The browser reports how
 many body bytes it received, and the hash of a sample. Both are compared with the page.
@@ -23,7 +23,7 @@ part"."""
 _BODILESS = frozenset({204, 304, 416})
 _ASK_AGAIN = frozenset({408, 425})
 """Statuses "request timeout" and "too early" (RFC 9110 section 15.5.9, RFC 8470). The browser
-repeats such a request by itself, and reports only the second answer."""
+itself repeats a request with such an answer, and reports only the second answer."""
 UNANSWERED = frozenset({-1, 0, 499})
 """Statuses that HAProxy, Caddy and nginx log if the client gave up before the answer."""
 
@@ -44,8 +44,8 @@ def as_recorded(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
     asked = Counter(map(_key, visit.served))
     excused = _excused(visit, recorded) if "content" in stack.untold else {}
     coding = stack.coding
-    # Our origin logs what it would have said to a request that the visit's end cut off; another may
-    # log that the client left.
+    # For a request that the visit's end cut off, our origin logs the answer that it would have
+    # sent. Another server may log that the client left.
     cut_off = {_key(r) for r in visit.requests if r.end_ms is None and not r.protocol}
     cut_off -= {_key(r) for r in visit.requests if r.protocol}
     cut_off = set() if stack.server == OURS else cut_off
@@ -83,8 +83,8 @@ def complete(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
     """Yield a reason if a loaded visit did not request everything that each rehearsal fetched
     before the load event.
 
-    A visit is not judged if some of that came after the load event or was lost by the network,
-    because objects that depend on it may then be missing.
+    A visit is not judged if one of these objects came after the load event or was lost by the
+    network, because objects that depend on it may then be missing.
     """
     if visit.plt_ms is None or visit.rehearsed is None:
         return
@@ -101,9 +101,9 @@ def complete(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
 
 
 def outcome(visit: Visit, page: Page) -> Outcome:
-    """Return the outcome of a visit, from its evidence.
+    """Return how the visit ended, from its evidence.
 
-    A browser also fires the load event after it has given up an object. Such a load may end early
+    A browser fires the load event even after it has given up an object. Such a load may end early
     because it fetched less, so it is `incomplete`.
     """
     if visit.outcome not in ("loaded", "incomplete"):
@@ -126,14 +126,14 @@ def _lost(visit: Visit, page: Page) -> bool:
 
 
 def _wanted(visit: Visit, page: Page) -> set[tuple[str, str]]:
-    """Method and URL of the objects that every rehearsal fetched before the load event, or of all
-    objects of the page if there was none."""
+    """Return method and URL of the objects that every rehearsal fetched before the load event, or
+    of all objects of the page if there was no rehearsal."""
     places = range(len(page.resources)) if visit.rehearsed is None else visit.rehearsed
     return {(r.method, r.url) for r in (page.resources[place] for place in places)}
 
 
 def asked_for(visit: Visit) -> set[tuple[str, str]]:
-    """Method and URL of all requests that the browser or the server reports."""
+    """Return method and URL of all requests that the browser or the server reports."""
     return {_key(r) for r in visit.requests} | {_key(s) for s in visit.served}
 
 
@@ -154,7 +154,7 @@ def _late(request: Request, load_ms: float) -> bool:
 
 
 def by_request(page: Page) -> RecordedResources:
-    """Recorded answers by method and URL, and by method and address (URL without query) for
+    """Return recorded answers by method and URL, and by method and address (URL without query) for
     requests with another query."""
     resources: dict[tuple[str, str], list[Resource]] = {}
     for resource in page.resources:
@@ -174,8 +174,8 @@ def recorded_for(asked: Request | Served, recorded: RecordedResources) -> Sequen
 
 def _excused(visit: Visit, recorded: RecordedResources) -> dict[tuple[str, str], float]:
     """Return the most bytes of a body that a server may have logged, by method and URL, for answers
-    whose size need not be the recorded one. Either the browser received the whole body in any
-    coding, or it gave up or lost the answer, or the visit ended before the answer."""
+    whose size need not be the recorded one. For such an answer the browser received the whole body
+    in any coding, gave the answer up, or lost it; or the visit ended before it."""
     most: dict[tuple[str, str], float] = {}
     for request in visit.requests:
         known = recorded_for(request, recorded)
@@ -191,8 +191,8 @@ def _excused(visit: Visit, recorded: RecordedResources) -> dict[tuple[str, str],
 
 
 def _sent(served: Served, known: Sequence[Resource], *, again: bool) -> Iterator[tuple[str, bool]]:
-    """Yield faults of an answer according to the server's log, each with whether it concerns the
-    size."""
+    """Yield faults of an answer according to the server's log, each with whether the fault concerns
+    the size."""
     if not known or served.status in UNANSWERED:
         return
     if not _possible(served.status, known) or (served.status == 304 and not again):
@@ -221,7 +221,7 @@ def _received(
     if not known:
         return
     sent = statuses.get(_key(request), set())
-    revalidated = 304 in sent  # the browser then reports its earlier answer
+    revalidated = 304 in sent  # after "not modified" the browser reports its earlier answer
     if not _possible(request.status, known):
         yield f"status {request.status} instead of {_words(r.status for r in known)}"
     elif sent and request.status not in sent and not revalidated:

@@ -1,4 +1,4 @@
-"""Was the client's processor as slow as the study asks?"""
+"""Checks that the client's processor was as slow as the study asks."""
 
 from collections.abc import Iterator
 
@@ -7,10 +7,11 @@ from dragstrip.model.visit import Reason, Visit
 
 
 def slowed(visit: Visit, asked: float, limits: Thresholds) -> Iterator[Reason]:
-    """Yield a script of fixed length takes as many times longer as the client is slower.
+    """Yield a reason if the client's slow-down differs from the requested one. A fixed script
+    measures it: the slower the client, the longer the script takes.
 
-    It runs in the page's own process once the load has ended. A load that did not end may leave the
-    page too busy for that.
+    The script runs in the page's own process once the load has ended. After a load that did not
+    end, the page may be too busy for the script.
     """
     if asked == 1 or visit.outcome != "loaded":
         return

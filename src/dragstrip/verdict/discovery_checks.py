@@ -1,4 +1,5 @@
-"""Did the browser use QUIC as it should, for stacks that discover it by Alt-Svc (RFC 7838)?
+"""Checks that the browser used QUIC as it should, for stacks that discover it by Alt-Svc (RFC
+7838).
 
 As measured with Chromium 156 on 13 pages, the browser connects by QUIC at the first request to a
 host after an answer has announced h3, on first and repeat visits. Until it is connected, requests
@@ -20,12 +21,13 @@ _HANDSHAKE_RTTS = 3
 """Round trips of a QUIC handshake (one, RFC 9000 section 7), plus two for a browser that decides
 later."""
 _UNHEARD_PACKETS = 4
-"""Packets for a complete ClientHello, which spans two, even if one is sent again."""
+"""Number of packets for a complete ClientHello, which spans two, even if one of them is sent
+again."""
 
 
 def discovered(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
-    """Yield reasons if a host that announced h3 and got another request was not tried over QUIC, or
-    if QUIC was not used afterwards."""
+    """Yield a reason if the browser did not try QUIC for the next request to a host that had
+    announced h3, or did not use QUIC after that."""
     if stack.discovery != "alt-svc":
         return
     untried, unheard, unused = [], [], []
@@ -66,7 +68,7 @@ def _by_host(visit: Visit) -> dict[str, list[Request]]:
 
 
 def _udp(visit: Visit, host: str, side: Side) -> FarEnd | None:
-    """Traffic to or from a host over UDP; None if unknown."""
+    """Return the traffic to or from a host over UDP; None if unknown."""
     address, _, port = visit.addresses.get(host, "").rpartition(":")
     ends = visit.link.direction(side).far_ends if visit.link else None
     if ends is None or not address:
@@ -77,7 +79,7 @@ def _udp(visit: Visit, host: str, side: Side) -> FarEnd | None:
 
 
 def _first_ms(visit: Visit, connections: Iterable[Connection]) -> float | None:
-    """Start of the first of these connections in ms since the navigation; None without
+    """Return when the first of these connections began, in ms since the navigation; None without
     connections."""
     began_us = min((c.t_us for c in connections), default=None)
     return None if began_us is None else (began_us - visit.started_us) / 1000

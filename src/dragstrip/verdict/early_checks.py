@@ -1,8 +1,9 @@
-"""Was early data (TLS 1.3 early data, QUIC 0-RTT) sent and accepted as the stack claims?
+"""Checks that early data (TLS 1.3 early data, QUIC 0-RTT) was sent and accepted as the stack
+claims.
 
-For every server, the link sees whether a client sent early data. Our origin's log says whether it
-was accepted. For other servers, time tells: without early data, a request reaches the server a
-round trip later, after the client's reply to the server's first flight.
+For every server, the link sees whether a client sent early data. Our origin's log says whether
+early data was accepted. For other servers, time tells: without early data, a request reaches the
+server a round trip later, after the client's reply to the server's first flight.
 """
 
 from collections.abc import Iterator
@@ -14,10 +15,10 @@ from dragstrip.model.visit import FarEnd, Reason, Request, Served, Visit
 from dragstrip.verdict.request_checks import some
 
 LEAST_RTT_MS = 10.0
-"""Least round trip to judge. A browser takes some milliseconds to send a request. With a shorter
-round trip, the handshake may be over by then."""
+"""Least round trip in ms at which early data is judged. A browser takes some milliseconds to send a
+request. With a shorter round trip, the handshake may be over by then."""
 _CLEAR = 0.5
-"""Largest share of a round trip by which the network may delay early data, if times are to
+"""Share of a round trip: if the network may delay early data by more than this, times cannot
 decide."""
 _FLIGHT_BYTES = 4096
 """Most bytes of a ClientHello with X25519MLKEM768 and a request."""
@@ -26,7 +27,7 @@ _FLIGHT_BYTES = 4096
 def early_data(visit: Visit, page: Page, network: Network, stack: Stack) -> Iterator[Reason]:
     """Yield reasons if early data differs from what the stack promises. A first visit must have
     none. On a repeat visit, the first request of each resumed connection must be early data, unless
-    it could not be sent in time."""
+    the browser made the request too late."""
     sent = {end.address: end for end in _sent(visit)}
     if visit.connection == "first":
         first = [a for a, end in sent.items() if _before_any_answer(visit, end)]
@@ -76,8 +77,8 @@ def unused(visit: Visit, page: Page, network: Network, stack: Stack) -> Iterator
     """Yield reasons for early data that the stack promises but a repeat visit lacked.
 
     The document waits for its connection. Other hosts' connections may open before there is a
-    request; those count only if the browser reports that the request did not wait for the
-    handshake.
+    request; such connections count only if the browser reports that the request did not wait for
+    the handshake.
     """
     up = visit.link.up.far_ends if visit.link else None
     looked = any(end.early_packets is not None for end in up or ())
@@ -111,8 +112,8 @@ def unused(visit: Visit, page: Page, network: Network, stack: Stack) -> Iterator
 
 def _first_requests(visit: Visit, page: Page, stack: Stack) -> Iterator[Served]:
     """Yield the first request of each host's first connection, if the connection was resumed or the
-    server does not log resumption. For a server without a log it is only the document's, from the
-    browser, with a time that decides nothing."""
+    server does not log resumption. For a server without a log, only the document's request is
+    known. It comes from the browser, with a time that cannot decide."""
     if "requests" in stack.untold:
         yield from (_unlogged(visit, r) for r in visit.requests if r.url == page.url and r.protocol)
         return
@@ -154,8 +155,8 @@ def _came_late(
     visit: Visit, first: Served, asked: dict[str, Request], network: Network, stack: Stack
 ) -> bool:
     """Return whether the request reached the server so late that it may have waited for a
-    handshake, without another explanation: variable delay, other load, or a wait for a CPU at
-    either end."""
+    handshake, and no other cause explains the delay: variable delay, other load, or a wait for a
+    CPU at either end."""
     request = asked.get(first.url)
     if request is None or request.connect_start_ms is None:
         return False
@@ -171,7 +172,8 @@ def _came_late(
 
 
 def _held_up_ms(visit: Visit) -> float:
-    """Longest time in ms that browser and server may have waited for a CPU, one after the other."""
+    """Return the longest time in ms that browser and server may have waited for a CPU, one after
+    the other."""
     host = visit.host
     return (host.browser_wait_ms or 0) + (host.server_wait_ms or 0) if host else 0.0
 
@@ -190,8 +192,8 @@ def hurried(request: Request | None, network: Network, stack: Stack) -> bool:
 
 
 def lost_before(visit: Visit, served: Served) -> bool:
-    """Return whether a packet to the server was lost or reordered before this request was complete
-    there."""
+    """Return whether a packet to the server was lost or reordered before the server had this
+    request completely."""
     up = visit.link.up if visit.link else None
     if up is None or up.reordered:
         return True

@@ -1,4 +1,5 @@
-"""Was ECN in the state that the stack claims, by the marks of the packets on the link?"""
+"""Checks that ECN was in the state that the stack claims, by the marks of the packets on the
+link."""
 
 from collections.abc import Iterator
 
@@ -8,7 +9,8 @@ from dragstrip.model.visit import Reason, Visit
 
 def ecn(visit: Visit, stack: Stack) -> Iterator[Reason]:
     """Yield reasons if packets have the wrong ECN marks. Without ECN, no packet of a server may be
-    marked as ECN-capable. With ECN, all QUIC packets must be, and all TCP packets with data.
+    marked as ECN-capable. With ECN, all QUIC packets must be marked so, and all TCP packets with
+    data.
 
     TCP need not use ECN if a packet to the server was lost: a SYN is repeated without ECN (RFC 3168
     section 6.1.1.1).

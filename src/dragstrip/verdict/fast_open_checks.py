@@ -1,4 +1,5 @@
-"""Was TCP Fast Open in the state the stack claims, according to the client's kernel (TCP_INFO)?"""
+"""Checks that TCP Fast Open was in the state that the stack claims, according to the client's
+kernel (TCP_INFO)."""
 
 from collections.abc import Iterator
 
@@ -10,7 +11,7 @@ from dragstrip.verdict.request_checks import some
 def fast_open(visit: Visit, stack: Stack) -> Iterator[Reason]:
     """Yield reasons if Fast Open differs from what the stack claims. A first visit must send no
     data in the SYN of a host's first connection. A repeat visit must always send data, unless a
-    packet to the server was lost. Without Fast Open, no visit may send any."""
+    packet to the server was lost. Without Fast Open, no visit may send data in a SYN."""
     first = _first_of_host(visit)
     opened = [c.host for c in visit.fast_open if c.opening == "accepted"]
     if not stack.fast_open:

@@ -1,4 +1,5 @@
-"""Did Early Hints (answers with status 103, RFC 8297) reach the browser as the stack claims?"""
+"""Checks that Early Hints (answers with status 103, RFC 8297) reached the browser as the stack
+claims."""
 
 from collections.abc import Iterator
 from urllib.parse import urldefrag
@@ -10,13 +11,13 @@ from dragstrip.model.visit import Reason, Visit
 from dragstrip.verdict.request_checks import some
 
 _AHEAD_US = 10_000
-"""If a 103 answer precedes the final answer by less than this time (us), Chromium ignores it,
-because it reads both together."""
+"""Time in us: Chromium ignores a 103 answer that precedes the final answer by less, because it
+reads both together."""
 
 
 def early_hints(visit: Visit, stack: Stack) -> Iterator[Reason]:
-    """Yield reasons if our origin did not send hints exactly where the stack has them, or if the
-    browser did not see them.
+    """Yield reasons if our origin did not send hints exactly when the stack asks for them, or if
+    the browser did not see them.
 
     Other servers decide themselves what they send; the report gives the share of answers that hints
     named.

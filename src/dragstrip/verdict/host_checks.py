@@ -1,4 +1,4 @@
-"""Was the host idle enough for link, browser and server to run on time?"""
+"""Checks that the host was idle enough for link, browser and server to run on time."""
 
 from collections.abc import Iterator
 from math import inf
@@ -14,7 +14,7 @@ from dragstrip.visit.ideal import needed_ms
 
 
 def on_time(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reason]:
-    """Yield reasons if the link was late, which shows that the host did not keep up."""
+    """Yield reasons if the link was late: then the host did not keep up."""
     if visit.link is None:
         return
     limit_ms = max(limits.lateness_p99_ms, limits.lateness_p99_rtt_share * network.rtt_ms)
@@ -29,8 +29,8 @@ def on_time(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reas
 
 
 def stolen(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
-    """Yield reasons for CPU time that the hypervisor gave to others, relative to that of this
-    testbed."""
+    """Yield reasons for CPU time that the hypervisor gave to other machines, relative to the CPU
+    time of this testbed."""
     if visit.host is None or visit.host.steal_share <= limits.steal_share:
         return
     taken = visit.host.steal_share
@@ -47,8 +47,8 @@ def crowded(visit: Visit, network: Network, stack: Stack, limits: Thresholds) ->
     """Yield reasons for CPU time that other processes used.
 
     Other processes take no CPU time from processes with precedence. But precedence itself changes
-    loads that are dominated by computing. So with precedence, only loads dominated by the network
-    are valid (bench/visits/held_up.py).
+    loads that are dominated by computing. So with precedence, a load is valid only if the network
+    dominates it (bench/visits/held_up.py).
     """
     share = visit.host.others_share if visit.host else None
     if visit.host is None or share is None:
@@ -85,8 +85,8 @@ def heated(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
 
 
 def waited(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
-    """Yield reasons for time in which a browser or server thread was ready to run but others had
-    the CPUs.
+    """Yield reasons if a browser or server thread was ready to run for long while other processes
+    had the CPUs.
 
     Threads of one browser also wait for each other. A thread cannot have waited for other processes
     longer than they ran, so at most that time counts. Other processes do not delay a testbed with
@@ -122,14 +122,14 @@ def _for_older_evidence(limits: Thresholds) -> Thresholds:
 
 
 def _beyond_need(visit: Visit, network: Network, stack: Stack) -> float:
-    """Return share of the load time that bytes and round trips do not explain. It is an upper bound
-    of the time spent waiting for a CPU."""
+    """Return the share of the load time that bytes and round trips do not explain. It is an upper
+    bound of the time spent waiting for a CPU."""
     needed = needed_ms(visit, network, stack)
     return 1 - needed / visit.plt_ms if visit.plt_ms and needed else inf
 
 
 def _held_up(visit: Visit, network: Network, stack: Stack, share: float) -> float:
-    """Return share of the load time by which browser and server were delayed, if each second of
+    """Return the share of the load time by which browser and server were delayed, if each second of
     computing took `share` longer. Only computing can be delayed, and a page on a slow link computes
     little. The delay is at most the time that bytes and round trips do not explain."""
     host, longer = visit.host, inf

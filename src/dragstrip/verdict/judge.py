@@ -1,7 +1,7 @@
-"""The verdict on a single visit: did the testbed do what was asked of it?
+"""Judges a single visit: did the testbed do what was asked of it?
 
-Each check takes the evidence of one visit and yields reasons against it. Failures that the
-requested conditions explain are outcomes, not reasons. Checks that compare visits are in
+Each check takes the evidence of one visit and yields reasons against it. A failure that the
+requested conditions explain is a result, not a reason. Checks that compare visits are in
 `block_checks`, `study_checks`.
 """
 
@@ -100,8 +100,8 @@ def with_verdict(
     addresses: Addresses = "one-each",
     slowdown: float = 1.0,
 ) -> Visit:
-    """Return the visit with its outcome and reasons. `reference` is the page's picture, a
-    `Visual.final`; empty if there is none."""
+    """Return the visit with its outcome and reasons. `reference` is the page's picture (a
+    `Visual.final`), empty if there is none."""
     visit = structs.replace(visit, outcome=content_checks.outcome(visit, page))
     reasons = (
         *judge(visit, page, network, stack, limits, clock, addresses, slowdown),
@@ -136,8 +136,8 @@ def judge(
 
 
 def unchecked(visit: Visit, page: Page, stack: Stack) -> tuple[str, ...]:
-    """Checks that cannot be made because the server's log or the browser lacks the data, in
-    words."""
+    """Return in words the checks that cannot be made because the server's log or the browser lacks
+    the data."""
     if not page.live:
         return (*stack.untold.values(), *_untold_by_browser(visit))
     return (

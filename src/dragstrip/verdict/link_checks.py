@@ -1,4 +1,4 @@
-"""Did the link deliver the network that was asked for?"""
+"""Checks that the link delivered the network that was asked for."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ _FRAME_BYTES = ETHERNET_MTU + 14
 _ROUNDING_MS = 1e-6
 """Tolerance in ms, because the link counts whole nanoseconds."""
 _SMALL = 100
-"""Size in bytes that some packet has in every visit, in each direction: SYN, ACK, QUIC's ACK
+"""Size in bytes that some packet has in every visit, in each direction: a SYN, an ACK, QUIC's ACK
 frames."""
 
 
@@ -35,8 +35,8 @@ def delivered(
 
 
 def punctual(visit: Visit, limits: Thresholds, clock: Clock) -> Iterator[Reason]:
-    """Yield reasons if packets left late. In virtual time, only a defect can make the link late, or
-    a system call that is under way."""
+    """Yield reasons if packets left late. In virtual time, only a defect of the link or a system
+    call under way can make a packet late."""
     limit_us = clock.lateness_us(limits.virtual_lateness_us)
     if visit.link is None:
         return
@@ -101,8 +101,8 @@ def _packets(got: DirectionReport) -> Iterator[str]:
 
 
 def trials(side: Side, got: DirectionReport) -> int:
-    """Return number of packets that could have been lost at random."""
-    # A lossless link counts no trials, so count the packets that left it.
+    """Return the number of packets that could have been lost at random."""
+    # A lossless link counts no trials. Then the packets that left it are counted.
     tried = got.packets_out - got.duplicated + got.dropped_loss
     if got.loss_trials is None and side == "up":  # an old capsule: loss came before the queue
         tried = got.packets_in
@@ -110,15 +110,15 @@ def trials(side: Side, got: DirectionReport) -> int:
 
 
 def luck(side: Side, got: DirectionReport) -> tuple[int, int]:
-    """Return number of packets lost at random, and number of trials. For bursts that follow time:
-    ms in the bad state, and ms in all."""
+    """Return the number of packets lost at random, and the number of trials. For bursts that follow
+    time, return the ms in the bad state and the ms in total."""
     if got.burst_ms is not None and got.burst_watched_ms is not None:
         return round(got.burst_ms), round(got.burst_watched_ms)
     return got.dropped_loss, trials(side, got)
 
 
 def unlikely_loss(asked: Direction, lost: int, tried: int, limits: Thresholds) -> Iterator[str]:
-    """Yield faults if the loss is too improbable for the requested loss."""
+    """Yield faults if this loss is too improbable for the requested loss."""
     chain = asked.gilbert_elliott
     if chain is None:
         low, high = loss_interval(tried, asked.loss, limits.loss_tail)
@@ -175,8 +175,8 @@ def _host_loss(asked: Direction, got: DirectionReport, limits: Thresholds) -> It
 
 
 def _unasked(asked: Direction, got: DirectionReport) -> Iterator[str]:
-    """Yield faults for events that may only happen if the network asks for them. Chance says how
-    many losses at random are too many."""
+    """Yield faults for events that happened although the network does not ask for them. Other
+    checks judge random loss."""
     for count in COUNTS:
         seen = getattr(got, count.field)
         if seen and count.cause != "loss" and not count.wanted(asked):
@@ -197,14 +197,14 @@ def _rate(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterato
     realised = got.realised_mbps
     if realised is None or got.busy_bytes < limits.rate_packets * ETHERNET_MTU:
         return
-    # A trace bounds it from above. Opportunities bunch, so they do not bound short stretches.
-    # Lateness shows whether the line kept to the trace's curve.
+    # A trace bounds the rate from above. Opportunities come in bunches, so they do not bound the
+    # rate over short stretches. Lateness shows whether the line kept to the trace's curve.
     peak = asked.trace.peak_mbps if asked.trace else None
     if peak is not None and realised > peak * (1 + limits.rate_error):
         yield f"the realised rate is {realised:.3f} Mbit/s, the trace never exceeds {peak:g}"
     if not asked.rate_mbps:
         return
-    # A single late packet at either end of a busy period changes its length by this much.
+    # A single late packet at either end of a busy period changes the period's length by this much.
     least_ms = asked.least_ms(got.busy_bytes)
     slack_ms = limits.rate_error * least_ms + (got.lateness_max_us or 0) / 1000
     if abs(got.busy_ms - least_ms) > slack_ms:
@@ -212,8 +212,8 @@ def _rate(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterato
 
 
 def _line(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterator[str]:
-    """Yield faults if the bottleneck took another time for packets than requested, even for few
-    packets. `punctual` checks how late they left."""
+    """Yield faults if the bottleneck took more or less time for packets than requested, even for
+    few packets. `punctual` checks how late they left."""
     if got.line_ms is None:
         return
     shaped = bool(asked.rate_mbps or asked.trace)
@@ -240,7 +240,7 @@ def _delay(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterat
     if got.transit_min_ms < least - limits.clock_slack_ms:
         yield f"a packet passed in {got.transit_min_ms:.3f} ms, the delay is {least:g} ms"
     elif asked.trace:
-        return  # the first packet may have waited out an outage
+        return  # the first packet may have waited until an outage ended
     elif got.flight_min_ms is not None:
         if got.flight_min_ms > most + slack:
             took = f"{got.flight_min_ms:.3f} ms beyond the bottleneck"

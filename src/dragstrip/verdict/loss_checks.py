@@ -1,4 +1,5 @@
-"""The stacks of a block share a seed, so they must lose the same packets by index and direction."""
+"""Checks that the stacks of a block, which share a seed, lost the same packets by index and
+direction."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,7 +15,8 @@ _SIDES: tuple[Side, Side] = ("down", "up")
 
 def uneven_losses(visits: Sequence[Visit]) -> Iterator[str]:
     """Yield a sentence for each direction in which random loss dropped a packet for one stack and
-    passed the same packet for another. Only packets that reached the loss stage for both count."""
+    passed the same packet for another. Only packets that reached the loss stage for both stacks
+    count."""
     for side in _SIDES:
         fates = [(v.stack, v.link.direction(side).loss_fates) for v in visits if v.link]
         pairs = combinations([one for one in fates if one[1]], 2)

@@ -1,5 +1,5 @@
-"""Replays a page without emulation and compares the load with the recording. Then visits it as a
-race does, to say in advance why a race would refuse its loads."""
+"""Replays a page without emulation and compares the load with the recording. Then visits the page
+as a race does, to say in advance why a race would not count its loads."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -29,11 +29,10 @@ from dragstrip.visit.drive import VisitPlan, visit
 
 CHECKED_PROTOCOLS: tuple[Protocol, ...] = ("h1", "h2", "h3")
 _LINK = Network.parse("100mbit/100mbit/10ms/0%/200ms")
-"""A network that is fast enough to be quick, but slow enough for every check of the verdict to
-apply."""
+"""A network that is fast, but slow enough for every check of the verdict to apply."""
 _OF_THE_MACHINE = ("overloaded", "link-drift", "clock-jump")
 _SETTLE_MS = 2000.0
-"""Time in ms until the picture is taken, as in a recording."""
+"""Time in ms after the load until the picture is taken, as in a recording."""
 
 
 class Check(Struct, frozen=True, kw_only=True):
@@ -43,8 +42,8 @@ class Check(Struct, frozen=True, kw_only=True):
     outcome: Outcome
     error: str
     fidelity: Fidelity
-    """Comparison with the requests recorded before the recorded load event, or with all if there
-    was none. A request that only the nearest query answered counts as requested."""
+    """Comparison with the requests recorded before the recorded load event, or with all requests if
+    there was no load event. A request that only the nearest query answered counts as requested."""
     requests: int
     """Number of requests that reached the origin."""
     answers: dict[str, int]
@@ -58,7 +57,7 @@ class Check(Struct, frozen=True, kw_only=True):
     documents: tuple[str, ...]
     """URLs of the documents that the tab showed; several if the page navigates by itself."""
     refusals: tuple[str, ...]
-    """Why a race would not count its loads, whatever the machine; empty if it would."""
+    """Why a race on any machine would not count the page's loads; empty if it would."""
     screenshot: bytes
     """The final picture (PNG); empty if the load did not end, and in browsers other than
     Chromium."""
@@ -114,8 +113,8 @@ def check(page: Page, client: Client, clock: Clock = REAL, browser: str = TODAY)
 
 
 def protocols_of(browser: str) -> tuple[Protocol, ...]:
-    """Return protocols of `CHECKED_PROTOCOLS` that the browser speaks. Raises `ValueError` if there
-    is no such browser."""
+    """Return the protocols of `CHECKED_PROTOCOLS` that the browser speaks. Raises `ValueError` if
+    there is no such browser."""
     speaks = find_browser(browser).speaks
     return tuple(p for p in CHECKED_PROTOCOLS if p in speaks)
 
@@ -129,7 +128,7 @@ def _refusals(
     clock: Clock,
     rehearsed: Sequence[Served],
 ) -> Iterator[str]:
-    """Yield reasons of the verdict against a visit like those of a race. `rehearsed` are the
+    """Yield the verdict's reasons against a visit like those of a race. `rehearsed` are the
     requests of an earlier load."""
     block = Block(page=page.name, network=_LINK.name, index=0, seed=0, order=(stack.name,))
     misses = tuple(sorted({s.address for s in rehearsed if s.match == "miss"}))
@@ -150,7 +149,7 @@ def _refusals(
 
 
 def _held_against(page: Page, served: Sequence[Served]) -> dict[str, Any]:
-    """Comparison of the replay with the recording, by the origin's log, so that workers and frames
+    """Compare the replay with the recording, using the origin's log, so that workers and frames
     count as well."""
     due = [r for r in page.resources if page.load_ms is None or r.start_ms <= page.load_ms]
     before_load = structs.replace(page, resources=tuple(due))
@@ -165,7 +164,7 @@ def _held_against(page: Page, served: Sequence[Served]) -> dict[str, Any]:
 
 
 def _as_recorded(page: Page, served: Sequence[Served]) -> list[Request]:
-    """Return the requests of the replay. Those that only the nearest query answered have their
+    """Return the requests of the replay. A request that only the nearest query answered has the
     recorded URL."""
     free = Counter((r.method, r.url) for r in page.resources)
     free.subtract((s.method, s.url) for s in served if s.match == "exact")

@@ -1,6 +1,6 @@
-"""Did every byte come from the testbed's own servers, through the link?
+"""Checks that every byte came from the testbed's own servers, through the link.
 
-The browser reports which address answered each request, the link what each address and port
+The browser reports which address answered each request; the link reports what each address and port
 carried.
 """
 
@@ -103,8 +103,8 @@ def _at_home(visit: Visit, request: Request) -> bool:
 
 
 def _far_ends(visit: Visit) -> Sequence[FarEnd]:
-    """Far ends with a port, each once. Multicast, which WebRTC sends, is left out, because it gets
-    no answer."""
+    """Return the far ends with a port, each once. Multicast, which WebRTC sends, is left out,
+    because it gets no answer."""
     link = visit.link
     every = (*(link.up.far_ends or ()), *(link.down.far_ends or ())) if link else ()
     single = (e for e in every if e.port and not ip_address(e.address).is_multicast)
@@ -117,13 +117,13 @@ def _ours(visit: Visit, end: FarEnd, asked: Container[tuple[str, int]]) -> bool:
     places = set(visit.addresses.values())
     known = {place.rpartition(":")[0] for place in places}
     if end.address not in known:
-        return bool(visit.background)  # the background load has no host
+        return bool(visit.background)  # only the background load uses addresses without a host
     http = end.port == _HTTP and end.transport == "tcp"
     return http or f"{end.address}:{end.port}" in places or (end.address, end.port) in asked
 
 
 def _asked(visit: Visit) -> set[tuple[str, int]]:
-    """Address and port of every URL with an explicit port that browser or server report."""
+    """Return address and port of every URL with an explicit port that browser or server report."""
     urls = [*(r.url for r in visit.requests), *(s.url for s in visit.served)]
     urls += [*(s.url for s in visit.sockets), *(s.url for s in visit.served_sockets)]
     places = (urlsplit(url) for url in urls)

@@ -1,4 +1,4 @@
-"""Does the visit's final picture look like that of the recording, or of other visits?
+"""Checks that the visit's final picture looks like that of the recording, or of other visits.
 
 This replaces reviewing videos by hand (wolsing2019 section 3.2).
 """
@@ -18,14 +18,14 @@ from dragstrip.pages.format.archive import read_screenshot
 from dragstrip.visit.frames import thumbnail
 
 CELL_LEVELS = 24
-"""A cell of the thumbnail differs if a channel differs by more than this, of 256 levels."""
+"""Levels, of 256, by which a channel must differ for a cell of the thumbnail to differ."""
 
 
 def like_reference(visit: Visit, reference: bytes, limits: Thresholds) -> Iterator[Reason]:
-    """`picture-mismatch` if a loaded page does not look like its reference picture.
+    """Yield `picture-mismatch` if a loaded page does not look like its reference picture.
 
-    Failed loads have no final picture, nor do pages whose `done` does not imply a complete load.
-    Pages without a reference are not judged.
+    Failed loads have no final picture, and neither have pages whose `done` does not imply a
+    complete load. Pages without a reference are not judged.
     """
     whole = visit.outcome == "loaded" and parse_done(visit.done).whole
     if not (reference and visit.visual and whole):
@@ -40,8 +40,8 @@ def like_reference(visit: Visit, reference: bytes, limits: Thresholds) -> Iterat
 
 
 def watched(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
-    """`overloaded` if frames came faster than the host could process them. Some may then be
-    missing, and times of visual changes may be wrong."""
+    """Yield `overloaded` if frames came faster than the host could process them. Some frames may
+    then be missing, and times of visual changes may be wrong."""
     blind_ms = visit.visual.blind_ms if visit.visual else None
     if blind_ms is not None and blind_ms > limits.blind_ms:
         yield Reason(
@@ -63,8 +63,8 @@ def recorded(page: Page, client: Client) -> bytes:
 
 
 def distance(a: bytes, b: bytes) -> float:
-    """Return share of cells, 0..1, in which two thumbnails differ; 1 for thumbnails of different
-    size."""
+    """Return the share of cells, 0..1, in which two thumbnails differ; 1 for thumbnails of
+    different size."""
     one, two = _cells(a), _cells(b)
     if one.shape != two.shape:
         return 1.0

@@ -1,4 +1,5 @@
-"""Was every request as it should be: protocol, agreement with the origin's log, recording?"""
+"""Checks that every request was as it should be: protocol, agreement with the origin's log,
+recording."""
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
@@ -61,7 +62,7 @@ _OF_THE_BROWSER = ("net::", "NS_ERROR_", "SEC_ERROR_", "SSL_ERROR_", "MOZILLA_PK
 def protocol(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
     """Yield reasons if a request did not use the stack's protocol, according to browser and origin.
 
-    A browser that discovers QUIC by Alt-Svc begins with h2, so both are valid there. With
+    A browser that discovers QUIC by Alt-Svc begins with h2, so both protocols are valid. With
     `as-recorded`, each host must use its recorded protocol. An http:// URL uses only HTTP/1.1.
     """
     as_recorded = stack.discovery == "as-recorded"
@@ -142,15 +143,14 @@ def replay(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
 
 
 def _stranger(served: Served, recorded: Container[tuple[str, str]]) -> bool:
-    """Return whether the server itself answered a request that the page does not have."""
+    """Return whether the server itself answered a request that is not in the recording."""
     return served.match == "own" and (served.method, served.url) not in recorded
 
 
 def unanswered(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
     """Give a reason against the visit if requests for recorded objects failed before they reached
     the origin: for a rejected certificate, an unknown name or a refused connection. Failures that
-    the network or the page caused give none, because they are part of what is measured.
-    """
+    the network or the page caused give no reason, because they are part of what is measured."""
     heard = {(s.method, s.url) for s in visit.served}
     heard_of = {urlsplit(s.url).hostname for s in visit.served}
     recorded = {(r.method, r.address) for r in page.resources}
@@ -181,8 +181,8 @@ def unanswered(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
 
 def aborted(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
     """Yield reasons for aborted requests: they were cancelled by the page or the browser, not by
-    stack or network. A page's own scripts cancel a few. Closing the tab cancels all open ones, and
-    so does navigation. Chromium also reports a script or style sheet with an error status as
+    stack or network. A page's own scripts cancel a few. Closing the tab cancels all open requests,
+    and so does navigation. Chromium also reports a script or style sheet with an error status as
     cancelled."""
     if visit.outcome != "loaded" and ABORTED in visit.error:
         yield Reason("aborted", f"the navigation was aborted: {visit.error}")
@@ -206,8 +206,8 @@ def aborted(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
 
 
 def _moved_ms(visit: Visit) -> float:
-    """When the last document to which the page navigated was answered; before all requests if it
-    never navigated. Until then the page may have cancelled requests of earlier documents."""
+    """Return when the last document to which the page navigated was answered; before all requests
+    if it never navigated. Until then the page may have cancelled requests of earlier documents."""
     later = {urldefrag(url).url for url in visit.documents[1:]}
     found = (
         next((ms for ms in (r.response_start_ms, r.end_ms) if ms is not None), r.start_ms)
@@ -218,7 +218,7 @@ def _moved_ms(visit: Visit) -> float:
 
 
 def some(names: Iterable[str]) -> str:
-    """Return the first few of many names, in words."""
+    """Name the first few of many, and how many more there are."""
     every = list(dict.fromkeys(names))
     rest = len(every) - _NAMED
     return ", ".join(every[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")

@@ -12,12 +12,13 @@ from msgspec import structs
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 
 VERSION = 20
-"""Version of the rules. It is raised with every change of a check or of a default limit; `CHANGES`
+"""Version of the rules. Every change of a check or of a default limit raises it; `CHANGES`
 describes each change."""
 
 STANDS_SINCE = 12
-"""Oldest version whose verdicts stand if the evidence was not kept: later checks find nothing in
-those visits. (Since 13, hosts may share addresses and certificates; before, each had its own.)"""
+"""Oldest version whose verdicts stand if the evidence was not kept, because later checks find no
+fault in those visits. (Since version 13, hosts may share addresses and certificates; before, each
+host had its own.)"""
 
 CHANGES: Mapping[int, tuple[str, ...]] = {
     20: (
@@ -109,8 +110,8 @@ CHANGES: Mapping[int, tuple[str, ...]] = {
 }
 
 OLDER_WAITS: Mapping[str, float] = {"wait_ms": 120.0, "wait_share": 0.5}
-"""Default limits for evidence before version 9. It does not say how long other processes ran, so
-most of a thread's wait is for the browser's own threads."""
+"""Default limits for evidence before version 9. Such evidence does not say how long other processes
+ran, and a thread waits mostly for the browser's own threads."""
 
 _DEFAULTS_THEN: Mapping[int, Mapping[str, Any]] = {
     1: {**OLDER_WAITS, "wait_ms": 300.0},
@@ -124,8 +125,8 @@ def limits_today(kept: Thresholds, versions: Iterable[int]) -> Thresholds:
     """Return the limits of a study made under older rules. A limit at an older default gets today's
     default; limits that the study set stay.
 
-    A study that was resumed under newer rules may have defaults of several versions, so those of
-    each of `versions` count.
+    A study that was resumed under newer rules may have defaults of several versions, so the
+    defaults of each of `versions` are recognised.
     """
     moved = {
         name: getattr(DEFAULTS, name)

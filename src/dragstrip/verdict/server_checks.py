@@ -1,4 +1,5 @@
-"""Did hosts share addresses as the study asks, and connections as their certificates allow?"""
+"""Checks that hosts shared addresses as the study asks, and connections as their certificates
+allow."""
 
 from collections.abc import Collection, Iterator, Mapping
 from urllib.parse import urlsplit
@@ -10,7 +11,8 @@ from dragstrip.model.visit import MISDIRECTED, Reason, Visit
 from dragstrip.verdict.request_checks import some
 
 Covers = Mapping[str, tuple[str, ...]]
-"""Hosts at a host's address that its certificate covers, including itself, by host."""
+"""The hosts at a host's address that the host's certificate covers, the host itself included; by
+host."""
 
 
 def laid_out(visit: Visit, page: Page, addresses: Addresses) -> Iterator[Reason]:
@@ -35,7 +37,7 @@ def laid_out(visit: Visit, page: Page, addresses: Addresses) -> Iterator[Reason]
 def coalesced(visit: Visit, page: Page, stack: Stack, addresses: Addresses) -> Iterator[Reason]:
     """Yield reasons if a connection carried requests for another host although it has another
     address or the certificate does not cover it (RFC 9113 section 9.1.1, RFC 9114 section 3.3).
-    Over HTTP/1.1 it never may.
+    Over HTTP/1.1 a connection may never do so.
 
     A request answered with 421 counts on the connection over which it was repeated. Live pages are
     not judged, because their certificates are unknown.
@@ -71,7 +73,7 @@ def _by_log(visit: Visit, stack: Stack, covers: Covers) -> Iterator[_Carried]:
     for served in visit.served:
         if served.url.startswith("https:") and served.status != MISDIRECTED:
             asked.setdefault(served.connection, []).append((served.url, served.protocol))
-    # A log of requests alone does not tell which name was asked for in the handshake.
+    # A log that has only requests does not show which name the handshake asked for.
     reports_idle = "idle" not in stack.untold
     opened = {c.id: c.host for c in visit.connections if c.host} if reports_idle else {}
     for connection, came in asked.items():
@@ -93,8 +95,8 @@ def _anyone(asked: _Asked, covers: Covers) -> Collection[str]:
 
 
 def _strangers(carried: _Carried, covers: Covers) -> list[tuple[str, str]]:
-    """Return pairs of owner and URL that the connection may not carry. The owner is the possible
-    one with the fewest such URLs."""
+    """Return pairs of owner and URL that the connection may not carry. Of the possible owners, the
+    one with the fewest such URLs is taken."""
     owners, asked = carried
     strangers = [
         [(o, url) for url, protocol in asked if not _may(o, _host(url), protocol, covers)]

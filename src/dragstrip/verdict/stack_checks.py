@@ -1,4 +1,4 @@
-"""Were handshakes and transport settings as the stack claims?"""
+"""Checks that handshakes and transport settings were as the stack claims."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -12,18 +12,19 @@ from dragstrip.verdict.request_checks import some
 _LEAST_PAYLOAD = 1200
 """Least payload in bytes of a full QUIC packet (RFC 9000 section 14)."""
 _SMALL_RECORD = 1369
-"""Size of the first records of a connection whose records grow (tcp/records.rs of the origin)."""
+"""Size in bytes of the first records of a connection whose records grow (tcp/records.rs of the
+origin)."""
 _FRAME = 16384
-"""The chunk size in bytes in which the origin passes answers to TLS. Longer answers fill a
-record."""
+"""The chunk size in bytes in which the origin passes answers to TLS. Answers longer than a chunk
+fill a record."""
 _LEFT_ROOM = 256
-"""A record with less room in bytes counts as full (tcp/http2.rs of the origin)."""
+"""Room in bytes: a record with less room left counts as full (tcp/http2.rs of the origin)."""
 _MANY = 10
-"""A client that knows of QPACK's dynamic table and can use it has done so after this many
-requests."""
+"""Number of requests after which a client has used QPACK's dynamic table, if it knows of the table
+and can use it."""
 _ROUNDS = 4
 """Round trips after which a client knows the origin's settings: three for a handshake and its
-settings, one more if those were lost."""
+settings, one more if the settings were lost."""
 _GROWN = 16 * _FRAME
 """Length in bytes from which an answer uses larger records than those at the start."""
 
@@ -32,10 +33,10 @@ def handshakes(visit: Visit, stack: Stack) -> Iterator[Reason]:
     """Yield reasons if, by the origin's log, a first visit resumed a session or a repeat visit did
     not.
 
-    Only a host's first connection counts: later ones may resume its session, and tickets may run
-    out when many connections open at once. In a first visit, the first is the one whose handshake
-    ended first, because only a handshake brings a session; a spare connection may have been
-    accepted earlier and then resume. In a repeat visit, the first is the first one accepted,
+    Only a host's first connection counts. Later connections may resume its session, and tickets may
+    run out when many connections open at once. In a first visit, that is the connection whose
+    handshake ended first, because only a handshake brings a session: a spare connection may have
+    been accepted earlier and resume later. In a repeat visit, it is the connection accepted first,
     because the browser has sessions from before.
     """
     if "handshakes" in stack.untold:
@@ -62,7 +63,8 @@ def handshakes(visit: Visit, stack: Stack) -> Iterator[Reason]:
             for host, c in first_of_host.items()
             if host in known and str(host) not in again and _met(visit, c)
         ]
-        # A spare connection, which such a log does not show, may have used up a host's only ticket.
+        # A spare connection may have used up a host's only ticket. A log that has only requests
+        # does not show it.
         if cold and not ("idle" in stack.untold and again):
             yield Reason("stack-drift", "a repeat visit resumed no TLS session with " + some(cold))
     elif resumed:
@@ -88,7 +90,8 @@ def _first_of_hosts(
 
 
 def _handshake_end_us(connection: Connection) -> int:
-    """When the handshake ended; when the connection was accepted, if the server does not say."""
+    """Return when the handshake ended, or when the connection was accepted if the server does not
+    report the end."""
     return connection.handshake_end_us or connection.t_us
 
 
@@ -117,8 +120,8 @@ def _left_open(visit: Visit) -> Iterator[Reason]:
 
 
 def transport(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
-    """Yield reasons if the sending side of a connection has other settings than the stack's, as
-    reported by the origin's kernel or QUIC library."""
+    """Yield reasons if the sending side of a connection has other settings than the stack's,
+    according to the origin's kernel or QUIC library."""
     yield from _other_control(visit, stack)
     if "transport" in stack.untold:
         return
@@ -169,7 +172,7 @@ def _other_control(visit: Visit, stack: Stack) -> Iterator[Reason]:
 def _lies(connection: Connection, got: Transport, stack: Stack) -> Iterator[str]:
     if got.congestion != stack.congestion:
         yield f"congestion control is {got.congestion}, not {stack.congestion}"
-    # A lost handshake packet legitimately shrinks the first window (RFC 5681 section 3.1).
+    # A lost handshake packet rightly shrinks the first window (RFC 5681 section 3.1).
     if got.initial_window_packets != stack.initial_window_packets and not (
         got.initial_window_packets == 1 and got.retransmitted_packets
     ):
@@ -182,12 +185,12 @@ def _lies(connection: Connection, got: Transport, stack: Stack) -> Iterator[str]
         yield f"the certificate chain has {sent} bytes, not {asked}"
     if got.paced != stack.paced:
         yield "packets are paced, but should not be" if got.paced else "packets are not paced"
-    # Old capsules do not tell, nor kernels that hide CUBIC's settings.
+    # Old capsules do not have the rule, and some kernels hide CUBIC's settings.
     if got.slow_start_exit not in (None, stack.slow_start_exit):
         yield f"the slow-start exit is {got.slow_start_exit}, not {stack.slow_start_exit}"
     if connection.protocol != "h3":
         return
-    # After losses of full packets a sender legitimately suspects a black hole and falls back to the
+    # After losses of full packets a sender may suspect a black hole, and then falls back to the
     # least size (RFC 8899 section 4.3).
     if got.packet_bytes != stack.udp_payload_bytes and not (
         got.packet_bytes == _LEAST_PAYLOAD and got.lost_packets
@@ -198,9 +201,9 @@ def _lies(connection: Connection, got: Transport, stack: Stack) -> Iterator[str]
 
 
 def _informed(visit: Visit, network: Network) -> Counter[int]:
-    """Return number of requests, by connection, sent so late that the client knew the origin's
-    settings, even if these were lost once. Requests sent together with the first may not know
-    them."""
+    """Return the number of requests, by connection, sent so late that the client knew the origin's
+    settings, even if these were lost once. Requests sent together with the first request may not
+    know them."""
     accepted = {c.id: c.t_us for c in visit.connections}
     patience_us = _ROUNDS * max(network.rtt_ms, LEAST_RTT_MS) * 1000
     return Counter(
@@ -236,7 +239,7 @@ def _offer_lies(got: Transport, stack: Stack) -> Iterator[str]:
 
 
 def _least_record(record: int, longest: int) -> int:
-    """Return fewest bytes that the largest record must have if `record` bytes are allowed."""
+    """Return the fewest bytes that the largest record must have if `record` bytes are allowed."""
     if longest >= _GROWN:
         return record - _LEFT_ROOM
     return record // 2 if longest >= 2 * _FRAME else 0
@@ -244,9 +247,9 @@ def _least_record(record: int, longest: int) -> int:
 
 def _record_lies(got: Transport, stack: Stack, longest: int) -> Iterator[str]:
     """Yield faults in the sizes of TLS records. `longest` is the largest body in bytes that the
-    connection sent completely. Short answers get their own records, so only a long one shows how
+    connection sent completely. Short answers get their own records, so only a long answer shows how
     large records become. Over HTTP/2, a record ends where no further frame fits, and records with
-    headers are smaller still. So a body of a few records need not fill any."""
+    headers are smaller still. So a body of a few records need not fill any record."""
     early, largest = got.tls_early_record_bytes, got.tls_largest_record_bytes
     if early is None or largest is None or stack.record is None:
         return

@@ -18,18 +18,19 @@ class Losses:
     """Checks the total loss over all visits of a network, in each direction.
 
     Visits with the same seed lose the same packets, so only the visit with the most packets counts
-    for each seed. These visits are independent trials. Ending a visit when its page is loaded does
-    not bias the sum, because a visit cannot foresee its next packet (optional stopping). Visits
-    whose own link drifted are already left out.
+    for each seed. The remaining visits are independent trials. Ending a visit when its page is
+    loaded does not bias the sum, because a visit cannot foresee its next packet (optional
+    stopping). Visits whose own link drifted are already left out.
     """
 
     def __init__(self) -> None:
         self._longest: dict[tuple[str, Side], dict[int, tuple[int, int]]] = {}
-        """The most trials of a visit and the losses among them, by network and direction, and by
+        """For each network and direction, the most trials of a visit and the losses among them, by
         seed; see `luck`."""
 
     def add(self, visit: Visit, reasons: Iterable[Reason]) -> None:
-        """Add a visit's losses, unless `reasons`, those against the visit so far, exclude it."""
+        """Add a visit's losses, unless `reasons`, the reasons against the visit so far, exclude
+        it."""
         if visit.link is None or any(r.code == "link-drift" for r in reasons):
             return
         for side in _SIDES:
@@ -39,7 +40,7 @@ class Losses:
             by_seed[visit.seed] = max(by_seed.get(visit.seed, (0, 0)), (tried, lost))
 
     def sums(self, network: str, side: Side) -> tuple[int, int]:
-        """Return number of independent trials, and of losses among them."""
+        """Return the number of independent trials, and the number of losses among them."""
         found = self._longest.get((network, side), {}).values()
         return sum(tried for tried, _ in found), sum(lost for _, lost in found)
 

@@ -1,7 +1,7 @@
-"""The part of the verdict that compares visits, within their blocks and over the whole study.
+"""Compares visits, within their blocks and over the whole study.
 
-It takes one pass and keeps a few numbers per complete block, because the evidence of a large study
-would fill the memory.
+The comparison reads all visits once and keeps a few numbers per complete block, because the
+evidence of a large study would fill the memory.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -48,14 +48,14 @@ def in_study(study: Study, visits: Iterable[Visit]) -> ReasonsByVisit:
 
 
 def with_reasons(visits: Iterable[Visit], found: ReasonsByVisit) -> Iterator[Visit]:
-    """Yield the visits in their order, with all reasons against each."""
+    """Yield the visits in their order, each with all reasons against it."""
     for visit in visits:
         new = tuple(r for r in found.get(visit.key, ()) if r not in visit.reasons)
         yield structs.replace(visit, reasons=(*visit.reasons, *new)) if new else visit
 
 
 def _blocks(study: Study, visits: Iterable[Visit]) -> Iterator[Sequence[Visit]]:
-    """Attempts at blocks when they are complete; at the end, the incomplete ones."""
+    """Yield attempts at blocks when they are complete; at the end, the incomplete ones."""
     begun: dict[tuple[str, int], list[Visit]] = {}
     for visit in visits:
         attempt = begun.setdefault((visit.block, visit.attempt), [])

@@ -203,7 +203,7 @@ class MonotoneIn(Predicate, kw_only=True, frozen=True):
         return incomplete(told, len(found), self.cells)
 
     def _mean_rhos(self, strata: Sequence[Sequence[Cell]], rounds: int) -> list[float]:
-        """Return mean correlation over the strata, round by round."""
+        """Return the mean correlation over the strata, round by round."""
         sizes: dict[int, list[Sequence[Cell]]] = {}
         for group in strata:
             sizes.setdefault(len(group), []).append(group)

@@ -35,7 +35,7 @@ class Estimate(Protocol):
         """Least possible p, whatever the loads."""
 
     def interval(self) -> tuple[float, float] | None:
-        """Return interval at 95 %; None with too few blocks or pages."""
+        """Return the interval at 95 %; None with too few blocks or pages."""
 
     def p_above(self, point: float) -> float: ...
     def p_below(self, point: float) -> float: ...

@@ -166,8 +166,8 @@ def _leads(cell: Cell, a: str, ref: str) -> Values:
 
 
 def _tally(hits: Sequence[bool], chances: Sequence[float], groups: Sequence[str]) -> Mean:
-    """Return number of rows, with the error of those that could fall the other way. `chances` are
-    those of a hit if the loads were made again. Rows of a group are taken to err together."""
+    """Return the number of rows, with the error of those that could fall the other way. `chances`
+    are those of a hit if the loads were made again. Rows of a group are taken to err together."""
     spread: dict[str, float] = {}
     for p, group in zip(chances, groups, strict=True):
         spread[group] = spread.get(group, 0.0) + sqrt(ALONE * doubt(min(max(p, 0.0), 1.0)))

@@ -170,7 +170,7 @@ def _winners(times: Mapping[str, NDArray[np.float64]], drawn: NDArray[np.int32])
 def _below(
     times: NDArray[np.float64], drawn: NDArray[np.int32]
 ) -> Callable[[NDArray[np.float64]], NDArray[np.int32]]:
-    """Return number of loads of each sample that take at most this long."""
+    """Return the number of loads of each sample that take at most this long."""
     order = np.argsort(times)
     rising = times[order]
     counts = np.zeros((len(times) + 1, drawn.shape[1]), dtype=np.int32)

@@ -125,7 +125,7 @@ class Extreme(Predicate, kw_only=True, frozen=True):
 def _wins(
     found: Sequence[Cell], a: str, than: Sequence[str], rule: "FasterShare | ShareOrder"
 ) -> tuple[float, float]:
-    """Return share of cells in which `a` is below all others, and its standard error."""
+    """Return the share of cells in which `a` is below all others, and its standard error."""
     won: list[float] = []
     noise: list[float] = []
     for group in _as_long(found):

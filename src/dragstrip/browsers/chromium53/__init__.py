@@ -1,1 +1,1 @@
-"""Chromium 53, the last that speaks SPDY."""
+"""Chromium 53, the last version that speaks SPDY."""

@@ -1,9 +1,9 @@
-"""Chromium 53 (QtWebEngine 5.8) inside a testbed: it speaks h1, h2 or SPDY/3.1, whichever the
+"""Runs Chromium 53 (QtWebEngine 5.8) inside a testbed. It speaks h1, h2 or SPDY/3.1, whichever the
 server chooses.
 
-Every tab is a separate process with its own HOME: this browser has no contexts, and it remembers
-servers (TLS sessions, SPDY support, cache) per process. It has no resolver rules either, so it runs
-in a mount namespace where it resolves names only by the testbed's /etc/hosts. The launcher
+Every tab is a separate process with its own HOME: this browser has no contexts, and each process
+remembers servers (TLS sessions, SPDY support, cache). The browser has no resolver rules either, so
+it runs in a mount namespace where it resolves names only by the testbed's /etc/hosts. The launcher
 (legacy/chromium53) switches SPDY/3.1 on.
 """
 
@@ -47,10 +47,11 @@ _PREPARED = 'mount --bind "$1" "$2/chromium"; shift 2; exec "$@"'
 
 
 class Chromium53:
-    """Made by `chromium53`. Runs one tab at a time, on the X server `display`."""
+    """The browser, which `chromium53` starts. It runs one tab at a time, on the X server
+    `display`."""
 
     key_log: Path | None = None
-    """None: this browser writes no TLS secrets."""
+    """Always None: this browser writes no TLS secrets."""
 
     def __init__(
         self, place: BrowserPlace, client: Client, hosts: Sequence[str], display: str
@@ -87,7 +88,7 @@ class Chromium53:
 
     @contextlib.contextmanager
     def fresh_tab(self, client: Client, page: Page | None = None) -> Iterator["Chromium53Tab"]:
-        """Yield a tab in its own browser. Raises `TestbedError` and `BrowserError`."""
+        """Yield a tab in its own browser process. Raises `TestbedError` and `BrowserError`."""
         with self._fresh() as cdp:
             load53.make_ready(cdp, client, page.recorded_ms if page else None)
             yield Chromium53Tab(cdp, client)
@@ -138,7 +139,7 @@ class Chromium53:
 
 @dataclass(frozen=True)
 class Chromium53Tab:
-    """Made by `Chromium53.fresh_tab`."""
+    """The tab, which `Chromium53.fresh_tab` opens."""
 
     cdp: Cdp
     client: Client
@@ -150,7 +151,7 @@ class Chromium53Tab:
         return None
 
     def forget_cache(self, announced: Iterable[str] = ()) -> None:
-        """Does nothing: QtWebEngine answers clearBrowserCache without clearing. Loads bypass the
+        """Do nothing: QtWebEngine answers clearBrowserCache without clearing. Loads bypass the
         cache instead."""
         self.cdp.call("Network.setCacheDisabled", load53.TAB, cacheDisabled=True)
 
@@ -160,11 +161,12 @@ class Chromium53Tab:
 
 @contextlib.contextmanager
 def _x_server(place: BrowserPlace, client: Client) -> Iterator[str]:
-    """Run an X server without a screen; yields its display.
+    """Run an X server without a screen; yield its display.
 
     The server listens on an abstract socket, which belongs to the network namespace, so servers of
-    other testbeds cannot collide with it. It writes a keymap to /tmp under a name that follows from
-    the display, so it gets its own /tmp."""
+    other testbeds cannot collide with it. The server writes a keymap to /tmp under a name that
+    follows from the display, so it gets its own /tmp.
+    """
     if not shutil.which("Xvfb"):
         raise TestbedError("Xvfb is missing: apt-get install xvfb")
     width, height = client.viewport
@@ -184,7 +186,7 @@ def _x_server(place: BrowserPlace, client: Client) -> Iterator[str]:
 
 @contextlib.contextmanager
 def chromium53(bed: Testbed, client: Client, hosts: Sequence[str]) -> Iterator[Chromium53]:
-    """Start the browser. It knows only the names in `hosts`, which are lines of a hosts file."""
+    """Start the browser. It resolves only the names in `hosts`, which are lines of a hosts file."""
     place = inside(bed)
     with _x_server(place, client) as display:
         yield Chromium53(place, client, hosts, display)

@@ -1,9 +1,11 @@
-"""One page load in Chromium 53, as in `dragstrip.browsers.load` but in its dialect of DevTools.
+"""Makes one page load in Chromium 53, as `dragstrip.browsers.load` does, but in this version's
+dialect of DevTools.
 
-Chromium 53 has no sessions, contexts or screencast. Only the request shows that a document failed.
-Page timing has whole milliseconds (`performance.timing`) and no paint times. The document's
-handshake and first byte come from its request. They count from navigationStart rounded down, so
-they are up to 1 ms too late. The load event's end is a difference of two whole milliseconds.
+Chromium 53 has no sessions, contexts or screencast. That a document failed shows only in its
+request. Page timing has whole milliseconds (`performance.timing`) and no paint times. The
+document's handshake and first byte come from its request. Both count from navigationStart rounded
+down, so they are up to 1 ms too late. The load event's end is a difference of two whole
+milliseconds.
 """
 
 import time
@@ -22,7 +24,8 @@ from dragstrip.browsers.watch import document_of
 from dragstrip.model.study import Client
 
 TAB = ""
-"""The connection is the tab's own, so its messages name no session."""
+"""Session id of the tab: empty, because the connection belongs to the tab, and its messages name no
+session."""
 _READ_TIMINGS = "JSON.stringify(performance.timing)"
 
 
@@ -35,7 +38,7 @@ class _Timings(Struct, frozen=True):
 
 
 def make_ready(cdp: Cdp, client: Client, recorded_ms: float | None) -> None:
-    """Make the only tab of a browser ready to be observed."""
+    """Prepare the only tab of a browser for observation."""
     width, height = client.viewport
     cdp.call("Page.enable")
     cdp.call("Network.enable")
@@ -62,7 +65,7 @@ def agent(cdp: Cdp) -> str:
 def load(cdp: Cdp, url: str, client: Client) -> Load:
     """Navigate the tab to `url` and watch until the load event plus the client's quiet time.
 
-    A load that fails or does not end in time is an outcome. Raises `BrowserError`.
+    A load that fails or does not end in time is a result, not an exception. Raises `BrowserError`.
     """
     watch = _Watch(cdp)
     sent_s = time.time()
@@ -123,7 +126,7 @@ class _Watch(DevToolsWatch):
         if event.method.startswith("Network."):
             self._sort_network(event)
         elif event.method == "Page.frameNavigated":
-            if not self.error:  # else it is the browser's own page
+            if not self.error:  # otherwise this is the browser's error page
                 self.commits(event.params["frame"])
         elif event.method == "Page.loadEventFired":
             self.fires()

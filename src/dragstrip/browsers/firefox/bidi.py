@@ -1,4 +1,4 @@
-"""One page load over WebDriver BiDi (W3C) in Firefox, as `dragstrip.browsers.load` over
+"""Makes one page load over WebDriver BiDi (W3C) in Firefox, as `dragstrip.browsers.load` does over
 DevTools."""
 
 import base64
@@ -50,7 +50,7 @@ _NETWORK = (
 def make_ready(
     cdp: Cdp, tab: str, client: Client, recorded_ms: float | None, done: Done = LOADED
 ) -> None:
-    """Make an empty tab ready to be observed. Raises `BrowserError`."""
+    """Prepare an empty tab for observation. Raises `BrowserError`."""
     width, height = client.viewport
     cdp.call(
         "browsingContext.setViewport",
@@ -75,7 +75,7 @@ def make_ready(
 def load(cdp: Cdp, tab: str, url: str, client: Client, done: Done = LOADED) -> Load:
     """Navigate the tab to `url` and watch until it counts as loaded, plus the client's quiet time.
 
-    A load that fails or does not end in time is an outcome. Raises `BrowserError`.
+    A load that fails or does not end in time is a result, not an exception. Raises `BrowserError`.
     """
     cdp.events.clear()
     sent_s = time.time()
@@ -131,7 +131,7 @@ def _timings(cdp: Cdp, watch: "_Watch", tab: str) -> NavigationTimings | None:
 
 
 def _evaluate(cdp: Cdp, tab: str, expression: str) -> int:
-    """Ask the page to evaluate an expression, which may be a promise; returns the command's
+    """Ask the page to evaluate an expression, which may be a promise; return the command's
     number."""
     where = {"context": tab}
     return cdp.send("script.evaluate", expression=expression, target=where, awaitPromise=True)
@@ -178,7 +178,7 @@ class _Watch(TabWatch):
             self.network.append(event)
             request = event.params["request"]["request"]
             if is_socket(event.params):
-                return  # it is none that a load waits for
+                return  # no load waits for this request
             if event.method == "network.beforeRequestSent":
                 (self.streams if _is_events(event.params) else self.begins)(request)
             elif event.method in ("network.responseCompleted", "network.fetchError"):
@@ -200,7 +200,7 @@ class _Watch(TabWatch):
             if self.committed:
                 self.parses()
         elif event.method == _LOADED:
-            # The browser's own page, which says that this one failed, loads as well.
+            # The browser's error page for a failed navigation fires load events too.
             self._over.setdefault(navigation, "")
         elif event.method == _FAILED:
             self._fail(navigation, event.params.get("message") or "the navigation failed")
@@ -214,8 +214,8 @@ class _Watch(TabWatch):
             self._over.setdefault(navigation, why)
 
     def _follow(self, event: Event) -> None:
-        """Note from the request for a document that the page navigates away. A page that does so in
-        its load event may begin no new navigation."""
+        """Learn from the request for a document that the page navigates away. A page that does so
+        in its load event may begin no new navigation."""
         params = event.params
         navigation, error = params["navigation"] or "", params.get("errorText")
         if event.method == "network.beforeRequestSent" and params["context"] == self._tab:
@@ -235,7 +235,7 @@ def _is_events(params: dict[str, Any]) -> bool:
 
 
 def with_digests(cdp: Cdp, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:
-    """Return the exchanges; those in a sample also get size and digest of the body. A body with a
+    """Return the exchanges. Those in a sample also get size and digest of the body. A body with a
     content encoding has a size only if it was read and is not text."""
     every = tuple(exchanges)
     bodies = {e.id: body for e in sample(every, seed, _size) if (body := _body(cdp, e)) is not None}
@@ -247,7 +247,7 @@ def _size(request: Request) -> int:
 
 
 def _body(cdp: Cdp, exchange: Exchange) -> bytes | None:
-    """Return the body that the browser received. None if the browser did not keep it, or if it
+    """Return the body that the browser received. None if the browser did not keep the body, or
     changed it by decoding another charset or dropping a byte order mark."""
     try:
         answer = cdp.call("network.getData", dataType="response", request=exchange.id)

@@ -1,6 +1,6 @@
 """Firefox inside a testbed, driven by WebDriver BiDi over a pipe.
 
-Preferences restrict it to one protocol. Each visit gets its own user context, which shares no
+Preferences restrict Firefox to one protocol. Each visit gets its own user context, which shares no
 sockets, TLS tickets, cache or cookies with others. Firefox has no resolver rules, so it runs in a
 mount namespace where it resolves names only by the testbed's /etc/hosts.
 """
@@ -37,10 +37,10 @@ _PROGRAMS = (Path("/usr/lib/firefox-esr/firefox-esr"), Path("/usr/lib/firefox/fi
 _KEY_LOG = "keys.log"
 _PROFILE = "profile"
 _LISTENING = "WebDriverBiDiServer.json"
-"""A file in the profile in which Firefox writes its address once it listens."""
+"""Name of a file in the profile. Firefox writes its address there once it listens."""
 _ALONE = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
-"""A PID namespace for Firefox. Its crash helper has its own session, and would otherwise outlive
-the browser."""
+"""Command that gives Firefox its own PID namespace. Firefox's crash helper has its own session, and
+would otherwise outlive the browser."""
 _START_S, _LOOK_S = 60.0, 0.02
 # The process is unprivileged and has no route out (decision 0001).
 _NO_SANDBOX = {
@@ -74,11 +74,11 @@ _PREFERENCES: Mapping[str, Preference] = {
     "services.settings.server": "data:,#remote-settings-dummy/v1",
     "toolkit.telemetry.enabled": False,
     "toolkit.telemetry.server": "",
-    # What is recorded is asked for as it was recorded, and names are in /etc/hosts.
+    # Recorded URLs are requested as they were recorded, and names are in /etc/hosts.
     "dom.security.https_first": False,
     "network.dns.native_https_query": False,
     "network.proxy.type": 0,
-    # Times as they are, and no disk.
+    # Timestamps keep their precision, and no cache is on disk.
     "privacy.reduceTimerPrecision": False,
     "browser.cache.disk.enable": False,
     "browser.cache.memory.capacity": 256 * 1024,
@@ -89,7 +89,7 @@ _PROTOCOL: Mapping[str, Mapping[str, Preference]] = {
     "h2": {"network.http.http3.enable": False},
     "h3": {
         "network.http.http3.enable": True,
-        # Else a private authority silently means h2.
+        # With True, Firefox would use h2 for a private authority, without a message.
         "network.http.http3.disable_when_third_party_roots_found": False,
     },
 }
@@ -112,7 +112,7 @@ def told(
         known = ",".join(f"{host};h3=:{port}" for host in over_quic)
         wanted["network.http.http3.alt-svc-mapping-for-testing"] = known
         wanted["network.http.http3.force-use-alt-svc-mapping-for-testing"] = True
-        wanted["network.http.http3.backup_timer_delay"] = 0  # no TCP connection in reserve
+        wanted["network.http.http3.backup_timer_delay"] = 0  # no TCP connection opened as a reserve
     lines = (f"{ip} {host}" for host, ip in found.items())
     return (*lines, *(_line(name, value) for name, value in wanted.items()))
 
@@ -123,7 +123,7 @@ def _line(name: str, value: Preference) -> str:
 
 @dataclass(frozen=True)
 class Firefox:
-    """A running browser. Made by `firefox`."""
+    """A running browser, which `firefox` starts."""
 
     cdp: Cdp
     session: int
@@ -131,7 +131,7 @@ class Firefox:
     told: Mapping[str, Any]
     """The capabilities that the browser reported for its WebDriver session."""
     key_log: Path | None = None
-    """File with the TLS secrets of all its visits; None unless packets are captured."""
+    """File with the TLS secrets of all the browser's visits; None unless packets are captured."""
 
     @property
     def itself(self) -> str:
@@ -159,14 +159,14 @@ class Firefox:
             bidi.make_ready(self.cdp, tab, client, recorded_ms, done_of(page))
             yield FirefoxTab(self.cdp, tab, client, page)
         finally:
-            with contextlib.suppress(BrowserError):  # it ends with its tabs
+            with contextlib.suppress(BrowserError):  # the context ends with its tabs
                 self.cdp.call("browser.removeUserContext", userContext=user)
             self.cdp.events.clear()
 
 
 @dataclass(frozen=True)
 class FirefoxTab:
-    """Made by `Firefox.fresh_tab`."""
+    """A tab in its own user context, which `Firefox.fresh_tab` opens."""
 
     cdp: Cdp
     tab: str
@@ -180,7 +180,7 @@ class FirefoxTab:
         return None
 
     def forget_cache(self, announced: Iterable[str] = ()) -> None:
-        """Does nothing: BiDi clears no cache. Loads bypass it instead."""
+        """Do nothing: BiDi cannot clear the cache. Loads bypass it instead."""
         self.cdp.call("network.setCacheBehavior", cacheBehavior="bypass", contexts=[self.tab])
 
     def with_digests(self, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:
@@ -188,7 +188,8 @@ class FirefoxTab:
 
 
 def find_firefox() -> Path:
-    """Return path of the Firefox program. Raises `TestbedError`, which says how to install it."""
+    """Return the path of the Firefox program. Raises `TestbedError`, which says how to install
+    Firefox."""
     for program in _PROGRAMS:
         if program.is_file():
             return program
@@ -196,7 +197,7 @@ def find_firefox() -> Path:
 
 
 def firefox_version() -> str:
-    """Name and version, such as ``Firefox 153.7.0esr``. Raises `TestbedError`."""
+    """Return name and version, such as ``Firefox 153.7.0esr``. Raises `TestbedError`."""
     done = subprocess.run([find_firefox(), "--version"], capture_output=True, text=True)
     return done.stdout.strip().removeprefix("Mozilla ")
 
@@ -243,7 +244,7 @@ def firefox(
 
 
 def _port(browser: "subprocess.Popen[bytes]", home: Path) -> int:
-    """Return the port on which the browser listens. Raises `TestbedError` if it never does."""
+    """Return the port on which the browser listens. Raises `TestbedError` if it never listens."""
     deadline = time.monotonic() + _START_S
     while browser.poll() is None and time.monotonic() < deadline:
         with contextlib.suppress(OSError, ValueError, KeyError):

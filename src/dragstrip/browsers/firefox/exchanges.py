@@ -1,7 +1,7 @@
 """Turns network events of WebDriver BiDi (W3C) into requests with times.
 
-Pure: events in, exchanges out. BiDi gives times in ms of the Unix epoch, 0 where a phase did not
-happen; everything becomes ms since timeOrigin. It numbers no connections and names no addresses.
+BiDi gives times in ms of the Unix epoch, and 0 for a phase that did not happen. Here all times
+become ms since timeOrigin. BiDi numbers no connections and names no addresses.
 
 On a fresh HTTP/1.1 connection, Firefox reports the first byte that arrives as the answer's; with
 TLS 1.3 that byte belongs to the server's session ticket. Firefox does not say which connections are
@@ -39,7 +39,7 @@ _KINDS = {
     "manifest": "Manifest",
     "report": "Other",
 }
-"""The destinations of Fetch (section 2.2.5), as resource types of DevTools."""
+"""The resource types of DevTools for the destinations of Fetch (section 2.2.5)."""
 _IDENTITY = ("", "identity")
 
 

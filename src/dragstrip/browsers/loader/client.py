@@ -1,4 +1,4 @@
-"""The load generator inside a testbed, driven by JSON lines.
+"""Runs the load generator inside a testbed, driven by JSON lines.
 
 The load generator requests a page's objects in the order of its graph, as Chromium would. It
 parses, runs and paints nothing, so its times are predictions. One process uses one stack. A visit
@@ -35,7 +35,7 @@ from dragstrip.version import __version__
 _PROGRAM = "dragstrip-loader"
 _MOST_BYTES = 500_000_000
 _GRACE_S = 10.0
-"""Time in s to wait for an answer after the time limit of its load."""
+"""Time in s to wait for an answer after the time limit of the load."""
 
 
 def told(
@@ -69,14 +69,14 @@ def _one(protocols: frozenset[str]) -> str:
 
 @dataclass(frozen=True)
 class Loader:
-    """A running load generator. Made by `loader`."""
+    """A running load generator, which `loader` starts."""
 
     process: JsonProcess
     stack: Mapping[str, Any]
     """The stack's settings, as `told` returns them."""
     ca: Path
     forget_cookies: Callable[[], None]
-    """Makes the kernel forget its cookies of TCP Fast Open."""
+    """Makes the kernel forget its TCP Fast Open cookies."""
     key_log: Path | None = None
 
     @property
@@ -103,7 +103,7 @@ class Loader:
 
 @dataclass(frozen=True)
 class LoaderTab:
-    """Made by `Loader.fresh_tab`."""
+    """The load generator as a tab, which `Loader.fresh_tab` opens."""
 
     loader: Loader
     client: Client
@@ -111,7 +111,7 @@ class LoaderTab:
 
     def load(self, url: str) -> Load:
         sent_s = time.time()
-        if self.graph is None or url != self.graph.nodes[0].url:  # such as about:blank
+        if self.graph is None or url != self.graph.nodes[0].url:  # a URL such as about:blank
             return Load(outcome="loaded", sent_s=sent_s, time_origin_s=sent_s, done_ms=0.0)
         limits = {
             "time_ms": round(self.client.timeout_s * 1000),
@@ -136,16 +136,16 @@ class LoaderTab:
         return None
 
     def forget_cache(self, announced: Iterable[str] = ()) -> None:
-        """Does nothing: the load generator has no cache."""
+        """Do nothing: the load generator has no cache."""
 
     def with_digests(self, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:
-        """Return the exchanges unchanged: each has its digest already."""
+        """Return the exchanges unchanged: each already has its digest."""
         return tuple(exchanges)
 
 
 def loader_version() -> str:
-    """Name and version, such as ``dragstrip-loader 0.1.0``. Raises `TestbedError` if it is not
-    built."""
+    """Return name and version, such as ``dragstrip-loader 0.1.0``. Raises `TestbedError` if the
+    program is not built."""
     program(_PROGRAM)
     return f"{_PROGRAM} {__version__}"
 

@@ -1,8 +1,8 @@
-"""The request headers that Chromium sends, for the load generator, which parses no page.
+"""Makes the request headers that Chromium would send, for the load generator, which parses no page.
 
-Their size matters more than their values: headers fill the first packets and, over HTTP/1.1, every
-request. Sources: the Fetch standard for Accept and Referer, Fetch Metadata for Sec-Fetch-*, and
-what Chromium's NetLog shows of headless-shell.
+The size of headers matters more than their values: headers fill the first packets and, over
+HTTP/1.1, every request. Sources: the Fetch standard for Accept and Referer, Fetch Metadata for
+Sec-Fetch-*, and what Chromium's NetLog shows of headless-shell.
 """
 
 from collections.abc import Iterator
@@ -37,14 +37,14 @@ _CORS = ("Font", "XHR", "Fetch", "Preflight")
 
 
 def headers(graph: Graph, index: int) -> list[Header]:
-    """Request headers in Chromium's order."""
+    """Return the request headers in Chromium's order."""
     node = graph.nodes[index]
     return list(_headers(node, graph.nodes[0], _caller(graph, node)))
 
 
 def _caller(graph: Graph, node: Node) -> Node | None:
-    """Return the node whose URL is the Referer: the initiator if it is a document or a style sheet;
-    for a script, the document that runs it."""
+    """Return the node whose URL is the Referer. It is the initiator, if that is a document or a
+    style sheet; for a script it is the document that runs the script."""
     at = node.initiator
     while at is not None and graph.nodes[at].kind not in ("Document", "Stylesheet"):
         at = graph.nodes[at].initiator
@@ -94,8 +94,8 @@ def _origin(url: str) -> str:
 
 
 def _site(url: str, other: str) -> str:
-    """Return the value of sec-fetch-site, by the last two labels of the host. A few hosts would
-    need a public suffix list."""
+    """Return the value of sec-fetch-site. Hosts are the same site if their last two labels are
+    equal; for a few hosts this would need a public suffix list."""
     if _origin(url) == _origin(other):
         return "same-origin"
     hosts = [(urlsplit(u).hostname or "").split(".")[-2:] for u in (url, other)]

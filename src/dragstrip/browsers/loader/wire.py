@@ -1,4 +1,4 @@
-"""Messages to and from `dragstrip-loader`, and their translation."""
+"""Defines the messages to and from `dragstrip-loader`, and translates them."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -32,7 +32,7 @@ _PRIORITIES = {
     "Low": "lowest",
     "VeryLow": "idle",
 }
-"""Priorities in Chromium's network stack, by their names in CDP."""
+"""Priorities in Chromium's network stack, by their CDP names."""
 _VERSIONS = {"h1": "http/1.1", "h2": "h2", "h3": "h3"}
 _TIGHT = 2
 """Most non-urgent requests at a time before the body begins (Blink's ResourceLoadScheduler)."""
@@ -49,7 +49,7 @@ class Error(Struct, frozen=True):
 
 
 class LoaderRequest(Struct, frozen=True, kw_only=True):
-    """A request in the load generator's answer. Times in us since navigation start."""
+    """A request in the load generator's answer. Times are us since the navigation's start."""
 
     resource: int
     url: str
@@ -130,15 +130,15 @@ def _after(wait: Wait) -> dict[str, Any]:
 
 
 def _first(waits: tuple[Wait, ...]) -> tuple[Wait, list[Wait]]:
-    """Return the wait to name first, and the others. First comes a wait for the load event or for a
-    part of a body, else the last one."""
+    """Return the wait to name first, and the others. The first is a wait for the load event or for
+    a part of a body if there is one, else the last wait."""
     special = (w for w in waits if w.node == LOAD or w.bytes is not None)
     first = min(special, key=lambda w: w.node, default=waits[-1] if waits else Wait(0))
     return first, [w for w in waits if w is not first]
 
 
 def read(answer: LoaderAnswer, graph: Graph, sent_s: float, said: str) -> Load:
-    """Return the answer as a `Load`; `said` names the graph and its source."""
+    """Translate the answer to a `Load`; `said` names the graph and its source."""
     made = {a.resource: a for a in answer.requests}
     outcome, error = _outcome(answer, made.get(0))
     opened = {c.id: c for c in answer.connections}
@@ -175,7 +175,7 @@ def _outcome(answer: LoaderAnswer, document: LoaderRequest | None) -> tuple[Outc
 
 
 def _first_on(answer: LoaderAnswer) -> set[int]:
-    """Return the resources that were the first on their connections."""
+    """Return the numbers of resources that were the first on their connections."""
     first: dict[int, LoaderRequest] = {}
     for asked in answer.requests:
         if asked.connection is None or asked.sent_us is None:

@@ -35,7 +35,7 @@ from dragstrip.visit.host import HostMeter
 
 _STEAL_SAMPLE_S = 1.0
 _CALIBRATED = ("LTE", "DSL", "100mbit/100mbit/10ms/1%/50ms")
-"""A slow, a shallow and a fast network, the last with loss."""
+"""Names of the networks to calibrate: a slow, a shallow and a fast one; the last has loss."""
 
 
 class CheckResult(Struct, frozen=True, kw_only=True):
@@ -123,7 +123,7 @@ def _examine() -> Iterator[CheckResult]:
 
 
 def _where() -> Iterator[CheckResult]:
-    """Yield what kind of Linux this is, if that matters."""
+    """Yield a check that names the kind of Linux this is, if that matters."""
     if kind := container():
         yield CheckResult(what="container", good=True, found=kind)
     if kind := wsl():
@@ -144,8 +144,8 @@ def _attempt(what: str, look: Callable[[], str]) -> CheckResult:
 
 
 def _legacy() -> Iterator[CheckResult]:
-    """Checks of each item of the catalogue; of an installed one, also the libraries that it
-    lacks."""
+    """Yield a check for each item of the catalogue. The check of an installed item also names the
+    libraries that it lacks."""
     for item in catalogue().values():
         lack = lacking([item]) if item.installed else ""
         yield CheckResult(

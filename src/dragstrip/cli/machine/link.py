@@ -1,4 +1,4 @@
-"""`dragstrip link`: any program behind the emulated link."""
+"""`dragstrip link`: runs any program behind the emulated link."""
 
 import contextlib
 import os
@@ -41,7 +41,8 @@ from dragstrip.testbed.uplink.uplink import plug_client
 from dragstrip.testbed.uplink.veth import veth_uplink
 
 CONTROL = "DRAGSTRIP_CONTROL"
-"""Tells the program behind the link where it can change it."""
+"""Name of the environment variable that tells the program behind the link where it can change the
+link."""
 
 
 def _profile_names(incomplete: str) -> list[str]:
@@ -150,7 +151,7 @@ def link(
     report, told = _run(asked, seed, uplink, command, shaped, wanted, control)
     sys.stderr.write(summary(report))
     if json:
-        # The program may not have ended its last line.
+        # The program may have left its last line unfinished.
         sys.stdout.write(f"\n{msgspec.json.encode(told).decode()}\n")
         sys.stdout.flush()
     sys.exit(told.exit_code)
@@ -174,11 +175,11 @@ def _run(
         spaces = resources.enter_context(namespaces())
         way_out = resources.enter_context(uplink(spaces))
         plug_client(spaces, way_out.subnet)
-        # An unnamed file leaves nothing behind, even after kill -9.
+        # A file without a name leaves no trace, even after kill -9.
         errors = resources.enter_context(tempfile.TemporaryFile())
         said = Path(f"/proc/self/fd/{errors.fileno()}")
         emulated = resources.enter_context(emulated_link(spaces, said))
-        # Before signals are watched: what starts later inherits that they are blocked.
+        # The ports are exposed before signals are blocked: a process inherits blocked signals.
         resources.enter_context(expose(way_out, opened))
         emulated.configure(network, seed, ports=ports)
         sys.stderr.write(

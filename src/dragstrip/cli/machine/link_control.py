@@ -1,8 +1,8 @@
-"""Changing a link while a program runs behind it: docs/howto/link.md, section Change it.
+"""Changes a link while a program runs behind it: docs/howto/link.md, section Change it.
 
-Each line is a JSON object such as ``{"rate": "1mbit", "delay": {"up": "40ms"}, "outage": true}``.
-A value holds for both directions, or names those that it changes. The answer is the link as it now
-is. A line that cannot be understood is answered by an error, and changes nothing.
+Each line is a JSON object such as ``{"rate": "1mbit", "delay": {"up": "40ms"}, "outage": true}``. A
+value holds for both directions, or names those that it changes. The answer is the link's new state.
+A line that cannot be understood gets an error as its answer, and changes nothing.
 """
 
 from typing import Any
@@ -18,12 +18,12 @@ from dragstrip.study.presets import find_network, suggest
 from dragstrip.testbed.net.link import Link, PortRange
 
 _VALUES = {"rate": "5mbit", "delay": "40ms", "loss": "1%", "queue": "200ms"}
-"""What can change, with an example."""
+"""The values that can be changed, with an example of each."""
 _KEYS = ("network", *_VALUES, "outage")
 
 
 class Steering:
-    """The link, its network of the moment, and which directions are out."""
+    """Changes a link: knows its current network, and which directions have an outage."""
 
     def __init__(self, link: Link, network: Network, seed: int, ports: list[PortRange]) -> None:
         self._link = link
@@ -34,7 +34,7 @@ class Steering:
         self.changes = 0
 
     def answer(self, line: bytes) -> bytes:
-        """Return the answer to a line: the link as it now is, or one error."""
+        """Return the answer to a line: the link's new state, or an error."""
         try:
             self._apply(_object(line))
         except DragstripError as error:

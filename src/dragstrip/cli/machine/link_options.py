@@ -1,4 +1,4 @@
-"""What the options of `dragstrip link` mean."""
+"""Interprets the options of `dragstrip link`."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -73,7 +73,8 @@ def profiles() -> list[Network]:
 
 
 def find_profile(text: str) -> Network:
-    """Return a network of another tool, by its name here or by the tool's own, such as ``Slow 3G``.
+    """Return a network of another tool, given the name it has here or the name it has in the tool,
+    such as ``Slow 3G``.
 
     Raises `InputError` if there is none, or if tools disagree on it.
     """
@@ -89,7 +90,7 @@ def find_profile(text: str) -> Network:
 
 
 def parse_ports(texts: Iterable[str]) -> list[PortRange]:
-    """``443,8000-8100`` as ranges. Raises `InputError`."""
+    """Parse ranges of ports such as ``443,8000-8100``. Raises `InputError`."""
     ranges = []
     for part in (part.strip() for text in texts for part in text.split(",")):
         first, dash, last = part.partition("-")
@@ -101,7 +102,8 @@ def parse_ports(texts: Iterable[str]) -> list[PortRange]:
 
 
 def parse_exposed(texts: Iterable[str]) -> list[ExposedPort]:
-    """``8080``, or ``18080:8080`` if the port is another on this machine. Raises `InputError`."""
+    """Parse ports such as ``8080``, or ``18080:8080`` if this machine uses another port. Raises
+    `InputError`."""
     wanted = []
     for text in texts:
         here, colon, behind = text.strip().partition(":")

@@ -1,4 +1,4 @@
-"""What a link did, at its end: a line per direction, or JSON."""
+"""Says at the end of a link what it did: one line per direction, or JSON."""
 
 from collections.abc import Mapping
 
@@ -12,17 +12,17 @@ from dragstrip.version import __version__
 
 
 class DirectionValues(Struct, frozen=True, kw_only=True):
-    """What one direction was asked to be."""
+    """The values that were set for one direction."""
 
     rate_mbps: float | None
-    """None is unlimited, or plays `trace`."""
+    """Rate in Mbit/s; None is unlimited, or plays `trace`."""
     trace: str | None
     """Name of the recorded rates; None without any."""
     delay_ms: float
     loss: float
     """Share of packets lost at random in the long run."""
     queue_ms: float | None
-    """None is unbounded, or has a depth of another unit."""
+    """Queue depth in ms; None is unbounded, or given in another unit."""
 
     @classmethod
     def of(cls, direction: Direction) -> "DirectionValues":
@@ -49,30 +49,32 @@ class DirectionSummary(Struct, frozen=True, kw_only=True):
     loss: float
     """Share of packets that the link lost at random."""
     rate_mbps: float | None
-    """Rate while the line was busy; None if it was hardly ever busy."""
+    """Rate in Mbit/s while the line was busy; None if the line was hardly ever busy."""
     delay_ms: float | None
-    """Least time of a packet in the link, without its time in the queue and on the line; None if
-    none passed."""
+    """Least time in ms that a packet spent in the link, without its time in the queue and on the
+    line; None if no packet passed."""
     queue_p50_ms: float | None
     queue_p99_ms: float | None
-    """Time that packets waited in the queue; None if none passed one."""
+    """The 99th percentile of the time in ms that packets waited in the queue; None if no packet
+    passed a queue."""
     queue_max_ms: float
     lateness_p50_us: float | None
     lateness_p99_us: float | None
     lateness_max_us: float | None
-    """How late packets left by the link's own schedule; None if none left."""
+    """Largest delay in us with which a packet left after it was due in the link's schedule; None if
+    no packet left."""
     kernel_drops: int
-    """Packets that the kernel dropped around the link."""
+    """Packets that the kernel dropped on their way to or from the link."""
     unshaped_packets: int
     unshaped_bytes: int
-    """What passed beside the emulation, with ``--ports``."""
+    """Bytes that passed without emulation, with ``--ports``."""
 
 
 class LinkSummary(Struct, frozen=True, kw_only=True):
     """A link and the program behind it, from start to end."""
 
     dragstrip: str
-    """Version."""
+    """Version of dragstrip."""
     network: str
     source: str
     exit_code: int
@@ -87,7 +89,7 @@ class LinkSummary(Struct, frozen=True, kw_only=True):
 
 
 def summary(report: LinkReport) -> str:
-    """Return a line per direction."""
+    """Write one line per direction."""
     return "".join(
         f"dragstrip: {side:4} {_facts(direction)}\n"
         for side, direction in (("down", report.down), ("up", report.up))
@@ -129,7 +131,8 @@ def summarise(
     changes: int,
     realtime: bool,
 ) -> LinkSummary:
-    """`network` is the last one, `beside` what passed the emulation by."""
+    """Summarise a link. `network` is its last network, `beside` the traffic that passed without
+    emulation."""
     return LinkSummary(
         dragstrip=__version__,
         network=network.name,

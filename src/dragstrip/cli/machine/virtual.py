@@ -1,4 +1,4 @@
-"""`dragstrip virtual`: the kernel of the guests in which virtual time runs."""
+"""`dragstrip virtual`: the kernel of guests, for races in virtual time."""
 
 import sys
 import time

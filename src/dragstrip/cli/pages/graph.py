@@ -1,4 +1,4 @@
-"""A page's graph on the terminal."""
+"""Prints a page's graph on the terminal."""
 
 from collections import Counter
 
@@ -9,7 +9,7 @@ from rich.text import Text
 from dragstrip.model.graph import LOAD, Graph, Node, Wait
 
 _MOST_WAITS = 6
-"""Waits per node on the terminal. The drawing shows all."""
+"""Most waits per node that are printed. The drawing shows all."""
 
 
 def print_graph(graph: Graph) -> None:
@@ -45,7 +45,7 @@ def _then(node: Node) -> str:
 
 
 def _said(waits: tuple[Wait, ...]) -> str:
-    """Waits in words, such as ``0 to byte 1420, 3, 4``; of many only the last ones."""
+    """Write waits in words, such as ``0 to byte 1420, 3, 4``; of many waits, only the last ones."""
     said = [
         "load" if w.node == LOAD else str(w.node) + (f" to byte {w.bytes}" if w.bytes else "")
         for w in waits

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from dragstrip.verdict.page_check import Check
 
 _CHANGES = 6
-"""Most changes of a page that are shown without --verbose."""
+"""Most changes of a page that are printed without --verbose."""
 _SIBLINGS = 6
-"""Most children per resource on the terminal. The drawing shows all."""
+"""Most children per resource that are printed. The drawing shows all."""
 
 app = typer.Typer(help="Record, import, synthesise and inspect pages.", no_args_is_help=True)
 
@@ -56,7 +56,7 @@ _Verbose = Annotated[
 ]
 _READABLE = ".har.zip"
 _RECORDED = "recorded"
-"""Option value for the think times in the recording."""
+"""Value of the option for the think times in the recording."""
 
 
 @app.command("import")

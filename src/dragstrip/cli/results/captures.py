@@ -13,7 +13,7 @@ from dragstrip.results.packets import NoTshark
 
 
 def read_captures(capsule: Path, visits: Iterable[Visit]) -> None:
-    """Dissect every captured visit. Prints a line for each one that cannot be read."""
+    """Dissect every captured visit. Print a line for each visit that cannot be read."""
     console = Console(stderr=True)
     kept = [visit for visit in visits if captured(capsule, visit)]
     if not kept:

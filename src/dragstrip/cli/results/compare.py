@@ -125,8 +125,8 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _told(row: "Compared", asked: Collection[tuple[str, str]]) -> bool:
-    """Return whether to print this row: a median always, a measure of spread if there are enough
-    loads for an interval, or if a condition needs it."""
+    """Return whether to print this row. A median is always printed. A measure of spread is printed
+    if there are enough loads for an interval, or if a condition needs it."""
     found = row.difference
     known = found.low is not None or (found.metric, found.statistic) in asked
     return found.statistic == "median" or known
@@ -174,7 +174,7 @@ def _table(rows: "Sequence[Compared]") -> Table:
 
 
 def _too_few(rows: "Sequence[Compared]", gated: "Sequence[Gated]") -> Iterator[Text]:
-    """Warn if no condition that a test decides can fail, because there are too few loads."""
+    """Warn if no condition decided by a test can fail, because there are too few loads."""
     most = max((row.difference.n_a for row in rows), default=0)
     tested = [g for g in gated if g.p is not None]  # pairs need one load
     needs = max((g.needs for g in tested), default=0)

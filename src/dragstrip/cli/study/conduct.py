@@ -1,4 +1,4 @@
-"""A study on the command line: shows progress, and ends with report, table or JSON."""
+"""Runs a study on the command line: shows progress, and ends with report, table or JSON."""
 
 import sys
 from collections.abc import Collection, Iterator
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 @contextmanager
 def shown(out: Path, *, watch: bool = False) -> Iterator[Watcher]:
-    """Show the progress of visits into `out`: a progress bar, and with `watch` a live page. An
-    interrupted command prints how to resume.
+    """Show the progress of visits that go into `out`: a progress bar, and with `watch` a live page.
+    An interrupted command prints how to resume.
 
     >>> with shown(out) as watcher:
     ...     make_visits(study, out, watcher=watcher)
@@ -37,7 +37,7 @@ def shown(out: Path, *, watch: bool = False) -> Iterator[Watcher]:
 
 
 def present(out: Path, *, as_json: bool, also: Collection[str] = ()) -> int:
-    """Redraw tables and report of a capsule and print the answer; returns the exit code.
+    """Redraw tables and report of a capsule and print the answer; return the exit code.
 
     Visits whose ids are in `also` get a separate page.
     """
@@ -89,7 +89,7 @@ def present(out: Path, *, as_json: bool, also: Collection[str] = ()) -> int:
         console.print(f"the verdict could not check {'; '.join(gaps)}", highlight=False)
     if said := told(study.pages, study.addresses):
         console.print(said, highlight=False)
-    in_words = len(results) <= SPELLED_OUT  # the answers say what the stacks differ in
+    in_words = len(results) <= SPELLED_OUT  # the answers name the differences between stacks
     for said in (surroundings if in_words else beside)(study.stacks):
         console.print(said, highlight=False)
     tables = {name: scan(capsule, name) for name in ("visits", "requests", "served")}
@@ -104,7 +104,7 @@ def present(out: Path, *, as_json: bool, also: Collection[str] = ()) -> int:
 
 
 def redraw(capsule: Capsule, also: Collection[str] = ()) -> Path:
-    """Update tables and report; returns the report's first page. See `present`."""
+    """Update tables and report; return the report's first page. See `present`."""
     # Drawing and tables load slowly; wrong input must not wait for them.
     from dragstrip.report.site.site import build
 

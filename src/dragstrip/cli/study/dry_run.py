@@ -1,4 +1,4 @@
-"""`dragstrip run STUDY --dry-run`: what a study costs, without running it."""
+"""`dragstrip run STUDY --dry-run`: says what a study costs, without running it."""
 
 from rich.console import Console
 from rich.table import Table

@@ -149,7 +149,8 @@ def league(
 def _only(
     every: tuple[list[Entry], list[Absent]], names: Sequence[str]
 ) -> tuple[list[Entry], list[Absent]]:
-    """Return the entries of these servers or stacks; all without a name. Raises `InputError`."""
+    """Return the entries of these servers or stacks; all entries if no name is given. Raises
+    `InputError`."""
     there, absent = every
     if not names:
         return every
@@ -163,7 +164,7 @@ def _only(
 
 
 def plan(asked: LeagueRequest, found: list[Entry], options: RunOptions, console: Console) -> None:
-    """Print the servers, and the visits and time that are left of each discipline."""
+    """Print the servers, and for each discipline the visits and time that are left."""
     assert options.out
     console.print(f"{len(found)} servers: {', '.join(e.name for e in found)}", highlight=False)
     table = Table(box=None, pad_edge=False)

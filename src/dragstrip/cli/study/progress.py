@@ -1,4 +1,4 @@
-"""Progress of a study: a bar on a terminal, otherwise one line per minute."""
+"""Shows the progress of a study: a bar on a terminal, otherwise one line per minute."""
 
 import sys
 import time
@@ -19,7 +19,7 @@ LINE_EVERY_S = 60.0
 
 @contextmanager
 def progress(schedule: Schedule, estimate: TimeEstimate) -> Iterator[Callable[[Visit], None]]:
-    """Yields a function to call with each visit."""
+    """Yield a function to call with each visit."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield _Lines(schedule, estimate)
@@ -71,7 +71,7 @@ class _Bar:
 
 
 class _Lines:
-    """Progress for log files: at most one line every `LINE_EVERY_S`."""
+    """Prints progress for log files: at most one line every `LINE_EVERY_S`."""
 
     def __init__(self, schedule: Schedule, estimate: TimeEstimate) -> None:
         self._schedule = schedule
@@ -93,6 +93,6 @@ class _Lines:
 
 
 def _standing(schedule: Schedule, estimate: TimeEstimate) -> tuple[int, int, str]:
-    """Return visits made, visits in all, and the time left in words."""
+    """Return visits made, visits in total, and the time left in words."""
     made = schedule.visits_made()
     return made, made + schedule.visits_left(), span(estimate(schedule.left))

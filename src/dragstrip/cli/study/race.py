@@ -1,4 +1,4 @@
-"""`dragstrip race`: a study from the command line."""
+"""`dragstrip race`: a study from options of the command line."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""The message of an interrupted command: the command line that resumes it."""
+"""Writes the message of an interrupted command, with the command line that resumes it."""
 
 import shlex
 import sys

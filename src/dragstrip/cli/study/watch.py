@@ -28,8 +28,8 @@ def watch(
 
 
 def beside(folder: Path) -> AbstractContextManager[None]:
-    """Show the page while a run writes to `folder`. Raises `InputError` if a needed package is
-    missing."""
+    """Serve the live page while a run writes to `folder`. Raises `InputError` if a needed package
+    is missing."""
     with importing("watch", "watching"):
         from dragstrip.watch.serve import watching
     return watching(folder, _tell)

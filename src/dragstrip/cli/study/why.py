@@ -1,4 +1,4 @@
-"""`dragstrip why`: where a difference between two stacks comes from."""
+"""`dragstrip why`: explains where a difference between two stacks comes from."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -94,7 +94,7 @@ def why(
 ) -> int:
     """Find out which properties make two stacks differ."""
     from dragstrip.results.compare.gate import (
-        metric_name,  # with NumPy and Polars, which load slowly
+        metric_name,  # imports NumPy and Polars, which load slowly
     )
 
     wanted = metric_name(metric)
@@ -167,7 +167,7 @@ def _pages(
 def _asked(
     target: Sequence[str], networks: Sequence[str], names: Sequence[str], most: int, metric: str
 ) -> Iterator[_Asked]:
-    """Yield the studies that a study file or a result folder asks for."""
+    """Yield the studies that a study file or a result folder leads to."""
     if len(target) > 1 or networks:
         raise InputError(f"{target[0]} has its own pages and networks: give no others")
     if target[0].endswith(".toml"):

@@ -102,8 +102,8 @@ def _host(names: list[str], kind: ResourceKind, draw: random.Random) -> str:
 
 
 def _parent(made: list[Object], kind: ResourceKind, draw: random.Random) -> int:
-    """Return index of the parent of a new object: the document, or for some kinds a script or style
-    sheet."""
+    """Return the index of the parent of a new object: the document, or for some kinds a script or
+    style sheet."""
     asking = "style" if kind == "font" else "script"
     able = [i for i, o in enumerate(made) if o.kind == asking]
     alone = kind == "style" or (kind not in ("font", "fetch") and draw.random() < _EARLY)

@@ -156,8 +156,8 @@ def noise_png(size: int, seed: str) -> bytes:
 
 
 def _shape(room: int) -> tuple[int, int]:
-    """Return width and height of a picture whose rows, with one filter byte each, fill `room` bytes
-    or leave enough for a chunk."""
+    """Return the width and height of a picture whose rows, with one filter byte each, fill `room`
+    bytes or leave enough for a chunk."""
     if room < 1_000:
         return room - 1, 1
     width = math.isqrt(room)

@@ -184,7 +184,7 @@ class Discoveries:
 
 
 def owners(asked: Sequence[PlacedRequest]) -> list[int | None]:
-    """Return index of the document that each request belongs to."""
+    """Return the index of the document that each request belongs to."""
     owner_of: list[int | None] = []
     for index, one in enumerate(asked):
         by = one.initiator

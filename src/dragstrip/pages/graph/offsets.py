@@ -35,7 +35,7 @@ def on_wire(wire: bytes, coding: str, offsets: Sequence[int]) -> list[int]:
 
 
 def decoded_bytes(wire: bytes, coding: str, length: int) -> int:
-    """Return number of decoded bytes that a browser can read from the first `length` bytes of
+    """Return the number of decoded bytes that a browser can read from the first `length` bytes of
     `wire`."""
     decode = _decoder(coding)
     if decode is None:

@@ -50,8 +50,8 @@ def from_structure(page: Page) -> Graph:
 
 
 def _root(follows: dict[int, int], many: int) -> int:
-    """Return index of the request at the end of the start's redirects; the start's own if it does
-    not redirect."""
+    """Return the index of the request at the end of the start's redirects; the start's own if it
+    does not redirect."""
     leading = {0}
     for index in range(1, many):
         if follows.get(index) in leading:
@@ -60,7 +60,7 @@ def _root(follows: dict[int, int], many: int) -> int:
 
 
 def _redirects(recorded: Sequence[Body]) -> dict[int, int]:
-    """Return index of the redirect that leads to each body, by the body's index."""
+    """Return the index of the redirect that leads to each body, by the body's index."""
     places: dict[str, list[int]] = {}
     for index, body in enumerate(recorded):
         places.setdefault(body.resource.url, []).append(index)

@@ -91,8 +91,8 @@ def _held(scene: Scene, url: str) -> bool:
 
 
 def _redirects(rows: Sequence[AlignedRequest]) -> dict[int, int]:
-    """Return index of the redirect that leads to each request, by the request's index. The target
-    starts when the redirect ends."""
+    """Return the index of the redirect that leads to each request, by the request's index. The
+    target starts when the redirect ends."""
     redirects: dict[int, int] = {}
     for index, row in enumerate(rows):
         if not 300 <= row.one.status < 400 or row.one.status == 304:

@@ -56,8 +56,8 @@ def _strays(contents: Contents) -> list[str]:
 
 
 def which(navigations: Sequence[RecordedNavigation], wanted: str) -> int:
-    """Return index of the navigation with this number (from 1), id, URL or title; the first one if
-    `wanted` is empty.
+    """Return the index of the navigation with this number (from 1), id, URL or title; the first one
+    if `wanted` is empty.
 
     Raises `PageError`, which lists the navigations.
     """

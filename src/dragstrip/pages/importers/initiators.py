@@ -85,7 +85,7 @@ class _Ended:
 def _initiator(
     seen: Sequence[Clues], root: int, by_url: dict[str, list[int]], index: int, styles: _Ended
 ) -> tuple[int | None, bool]:
-    """Return index of the initiator, and whether it is inferred."""
+    """Return the index of the initiator, and whether it is inferred."""
     request = seen[index]
     if request.follows is not None:
         return request.follows, False

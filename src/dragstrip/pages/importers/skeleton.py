@@ -204,7 +204,7 @@ def _kind(kept: _Kept) -> ResourceKind:
 
 
 def _redirects(kept: list[_Kept]) -> list[int | None]:
-    """Return index of the redirect that each request follows; None if it follows none."""
+    """Return the index of the redirect that each request follows; None if it follows none."""
     follows: list[int | None] = [None] * len(kept)
     free: dict[str, deque[int]] = defaultdict(deque)
     for index, item in enumerate(kept):
@@ -219,7 +219,7 @@ def _redirects(kept: list[_Kept]) -> list[int | None]:
 
 
 def _start(kinds: list[ResourceKind], follows: list[int | None], first: int) -> int | None:
-    """Return index of the document that the request at `first` leads to, through any redirects;
+    """Return the index of the document that the request at `first` leads to, through any redirects;
     None if there is none."""
     at = first
     for index in range(first, len(follows)):

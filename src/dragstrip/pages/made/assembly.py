@@ -75,7 +75,7 @@ class _Maker:
         return tuple(self._answer(item, *bodies[i]) for i, item in enumerate(self._objects))
 
     def _above(self, item: Object) -> int:
-        """Return index of the parent. It is the document for objects without a parent, or whose
+        """Return the index of the parent. It is the document for objects without a parent, or whose
         parent precedes the document."""
         return self._root if item.parent is None else max(item.parent, self._root)
 
@@ -188,7 +188,7 @@ class _Maker:
         return [_CODES[kind], item.url, detail, *([behalf] if behalf else [])]
 
     def _box(self, index: int) -> tuple[int, int]:
-        """Return width and height of the picture at the end of the redirects."""
+        """Return the width and height of the picture at the end of the redirects."""
         item = self._objects[self._last.get(index, index)]
         return item.box if any(item.box) else padded_files.box(_mime(item), item.size)
 

@@ -27,8 +27,8 @@ _WOFF2_LENGTH, _WOFF2_PRIVATE = 8, 40  # offsets of the fields, WOFF2 section 4.
 
 
 def box(mime: str, size: int) -> tuple[int, int]:
-    """Return width and height in CSS pixels for a picture of `size` bytes, by the usual bits per
-    pixel. Our choice, because recordings rarely tell. Large pictures are wide, others 4:3."""
+    """Return the width and height in CSS pixels for a picture of `size` bytes, by the usual bits
+    per pixel. Our choice, because recordings rarely tell. Large pictures are wide, others 4:3."""
     if size < _SEEN_FROM_BYTES:
         return 1, 1
     if mime.startswith("image/svg"):

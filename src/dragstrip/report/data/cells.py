@@ -94,8 +94,8 @@ def cell_title(page: str, network: str, connection: str, clock: Clock = REAL) ->
 
 
 def page_file(number: int, place: str) -> str:
-    """Return path of a cell's page from the report's folder. It contains the cell's number in the
-    study, from 1, and its name."""
+    """Return the path of a cell's page from the report's folder. It contains the cell's number in
+    the study, from 1, and its name."""
     slug = re.sub(r"[^A-Za-z0-9._]+", "-", place).strip("-")[:80]
     return f"cells/{number}-{slug}.html"
 

@@ -1,1 +1,1 @@
-"""Do several groups differ?"""
+"""Tests whether several groups differ."""

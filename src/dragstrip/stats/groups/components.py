@@ -1,10 +1,11 @@
-"""How much of a difference's spread is between groups of blocks, such as restarts of the testbed?
+"""Measures how much of a difference's spread is between groups of blocks, such as restarts of the
+testbed.
 
 The model has one-way random effects: value = mean + effect of the group + effect of the block. The
 variance components come from the analysis of variance, by equating expected and observed mean
-squares. The interval is that of the mean over future groups: Student's t on the groups' means, each
-with equal weight. It is exact if all groups have the same number of blocks and all effects are
-normal; docs/reference/coverage.md shows its coverage in other cases.
+squares. The interval is for the mean over future groups: Student's t on the groups' means, each
+with equal weight. The interval is exact if all groups have the same number of blocks and all
+effects are normal; docs/reference/coverage.md shows its coverage in other cases.
 
 Source: Searle, Casella and McCulloch, "Variance Components" (1992), section 3.6 (unequal groups);
 Burdick and Graybill, "Confidence Intervals on Variance Components" (1992), section 3.3 (unweighted
@@ -31,7 +32,8 @@ class Components(Struct, frozen=True):
     within: float
     """Standard deviation between blocks of one group."""
     p: float
-    """p of the hypothesis that the groups do not differ (F test); 1 if no group has two blocks."""
+    """The p of the hypothesis that the groups do not differ (F test); 1 if no group has two
+    blocks."""
     low: float
     high: float
     """Upper end of the interval of the mean over future groups; `low` is the lower end."""

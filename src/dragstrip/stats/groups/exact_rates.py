@@ -1,4 +1,5 @@
-"""Do several groups fail equally often? Fisher's exact test for a table of groups x (failed, not).
+"""Tests whether several groups fail equally often: Fisher's exact test for a table of groups x
+(failed, not).
 
 If the groups do not differ, every way to spread the observed number of failures over the groups has
 a known probability. p is the sum over all ways that are no more probable than the observed one. If
@@ -20,10 +21,11 @@ _TIE = 1 + 1e-9
 
 
 def exact_rates(failed: Sequence[int], made: Sequence[int]) -> float:
-    """p of the hypothesis that all groups fail equally often; group i failed in `failed[i]` of
-    `made[i]`.
+    """Return the p of the hypothesis that all groups fail equally often; group i failed in
+    `failed[i]` of `made[i]` cases.
 
-    It is 1 if there is nothing to compare. Raises `ValueError` if more failed than were made.
+    The p is 1 if there are no groups to compare. Raises `ValueError` if a group has more failures
+    than cases.
     """
     groups = [(k, n) for k, n in zip(failed, made, strict=True) if n]
     if any(not 0 <= k <= n for k, n in groups):
@@ -33,7 +35,8 @@ def exact_rates(failed: Sequence[int], made: Sequence[int]) -> float:
         return 1.0
     if math.prod(min(n, total) + 1 for _, n in groups[:-1]) > MOST_TABLES:
         return _chi_squared(groups)
-    # log C(n, k) of every group but the last, for all ways at once; the last takes what is left.
+    # log C(n, k) of every group but the last, for all ways at once. The last group gets the
+    # remaining failures.
     ways = [_log_ways(n, np.arange(min(n, total) + 1)) for _, n in groups[:-1]]
     counts = [np.arange(min(n, total) + 1) for _, n in groups[:-1]]
     left = total - reduce(np.add.outer, counts)
@@ -59,7 +62,7 @@ def _log_ways(
 
 
 def _chi_squared(groups: Sequence[tuple[int, int]]) -> float:
-    from scipy.special import chdtrc  # of scipy.stats, which takes seconds to load
+    from scipy.special import chdtrc  # scipy.stats has this test too, but takes seconds to load
 
     rate = sum(k for k, _ in groups) / sum(n for _, n in groups)
     spread = rate * (1 - rate)

@@ -1,4 +1,4 @@
-"""Which of many groups differs from all others?
+"""Finds which of many groups differ from all others.
 
 A rank test compares each group with all others together, so a few outliers single out no group. The
 p values are corrected for the number of groups.

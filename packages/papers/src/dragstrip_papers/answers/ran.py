@@ -71,7 +71,7 @@ def ran_in(folders: Sequence[Path], loads: pl.DataFrame) -> Ran:
 
 
 def numbers(folders: Sequence[Path]) -> Mapping[Key, int]:
-    """Return number of every cell of these capsules in its study, from 1."""
+    """Return the number of every cell of these capsules in its study, from 1."""
     studies = [Capsule.open(folder).manifest.study for folder in folders]
     return {(s.name, *cell): n for s in studies for n, cell in enumerate(s.cells(), start=1)}
 

@@ -65,5 +65,5 @@ class _Price:
 
 
 def cost_s(cells: pl.DataFrame, chosen: Sequence[int], runs: int) -> float:
-    """Return expected seconds of `runs` blocks of each chosen row."""
+    """Return the expected seconds of `runs` blocks of each chosen row."""
     return _Price(cells, runs)(chosen)

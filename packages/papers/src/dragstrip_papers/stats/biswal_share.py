@@ -24,7 +24,8 @@ class Share(Struct, frozen=True):
 
 
 def cell_ratio(a: Sequence[float], b: Sequence[float]) -> float:
-    """Return median of the first five `b` over that of the first five `a`; below 1, `b` is faster.
+    """Return the median of the first five `b` over that of the first five `a`; below 1, `b` is
+    faster.
 
     Raises `ValueError` if either has fewer than five.
     """

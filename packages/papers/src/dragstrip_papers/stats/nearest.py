@@ -51,8 +51,8 @@ def votes(places: Floats, answers: NDArray[np.int_], k: int = NEIGHBOURS) -> Flo
 
 
 def surprise(shares: Floats, answers: NDArray[np.int_], k: int = NEIGHBOURS) -> float:
-    """Return mean logarithmic score of left-out cells, lower is better; an answer without a vote
-    counts as half a vote (Good 1952)."""
+    """Return the mean logarithmic score of left-out cells, lower is better; an answer without a
+    vote counts as half a vote (Good 1952)."""
     given = (shares[np.arange(len(answers)), answers] * k + 0.5) / (k + 1.5)
     return float(-np.log(given).mean())
 

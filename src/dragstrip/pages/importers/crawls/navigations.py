@@ -116,7 +116,7 @@ def _dest(asked: Headers) -> str:
 
 
 def _heads(seen: Sequence[_Seen]) -> list[int]:
-    """Return index of the first redirect that led to each exchange; the exchange's own index if
+    """Return the index of the first redirect that led to each exchange; the exchange's own index if
     none did."""
     heads: list[int] = []
     leading: dict[str, int] = {}
@@ -209,7 +209,7 @@ def _links(exchange: Recorded, url: str) -> Links | None:
 
 
 def _owners(seen: Sequence[_Seen], heads: Sequence[int], starts: Sequence[int]) -> list[int | None]:
-    """Return index of the start that each exchange belongs to; None for exchanges that no page
+    """Return the index of the start that each exchange belongs to; None for exchanges that no page
     caused."""
     by_page = {seen[start].page: start for start in reversed(starts) if seen[start].page}
     by_start = {seen[start].url: start for start in reversed(starts)}
