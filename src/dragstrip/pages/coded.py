@@ -22,7 +22,7 @@ from dragstrip.pages.graph.store import learned_graph, with_graph
 
 def coded(page: Page, compress: str, folder: Path) -> Page:
     """Return the page with bodies in the coding `compress`, a value of `Stack.compress`; the page
-    itself if that is empty.
+    itself if `compress` is empty.
 
     The new page file is kept in `folder` and made only once. The same page and coding give the same
     bytes. Raises `PageError`, and `ValueError` for an unknown coding.
@@ -53,7 +53,7 @@ def _change(
 def _entry(
     entry: har.Entry, coding: Coding, archive: zipfile.ZipFile, bodies: dict[str, bytes]
 ) -> har.Entry:
-    """Return the entry with its body in that coding, which is added to `bodies`."""
+    """Return the entry with its body in that coding. The coded body is added to `bodies`."""
     response = entry.response
     mime = response.content.mime_type.partition(";")[0].strip().lower()
     secure = urlsplit(entry.request.url).scheme == "https"

@@ -1,4 +1,5 @@
-"""Pages that are known by name: the papers' grids, stand-ins for the papers' sites, and recordings.
+"""Makes pages that are known by name: the papers' grids, stand-ins for the papers' sites, and
+recordings.
 
 A stand-in has the numbers of objects, bytes and hosts that the paper gives for its page. Its
 content is made up, and its `source` says so. Each set lists the choices that its paper leaves open.
@@ -25,8 +26,8 @@ class Known(Struct, frozen=True, kw_only=True):
     """``set/page``, as PAGE on the command line and in studies."""
     kind: Literal["synthetic", "stand-in"]
     objects: int
-    """Number of objects. For a synthetic page the document does not count, for a stand-in it
-    does."""
+    """Number of objects. It includes the document of a stand-in, but not the document of a
+    synthetic page."""
     size: int
     """Total bytes of the bodies that count in `objects`."""
     hosts: int
@@ -49,7 +50,7 @@ class _Set(Struct, forbid_unknown_fields=True, kw_only=True):
 
 @cache
 def known() -> Mapping[str, Known]:
-    """Return pages by name, from corpus.toml."""
+    """Return all pages by name, from corpus.toml."""
     text = resources.files("dragstrip.pages").joinpath("corpus.toml").read_bytes()
     sets = msgspec.toml.decode(text, type=dict[str, _Set])
     found = [page for name, pages in sets.items() for page in _pages(name, pages)]

@@ -15,12 +15,12 @@ class Fidelity(Struct, frozen=True, kw_only=True):
     recorded: int
     """Number of requests in the recording."""
     asked: int
-    """Number of recorded requests that the visit made again (by method and URL; repeats count
-    each)."""
+    """Number of recorded requests that the visit made again. Requests match by method and URL; each
+    repetition counts."""
     missed: tuple[str, ...]
     """URLs of the recording that the visit did not request."""
     invented: tuple[str, ...]
-    """URLs that the visit requested and the recording lacks."""
+    """URLs that the visit requested although the recording lacks them."""
     hosts: int
     hosts_asked: int
     body_bytes: int

@@ -1,4 +1,4 @@
-"""Links that an answer with status 103 (Early Hints, RFC 8297) may name before a page's
+"""Finds the links that an answer with status 103 (Early Hints, RFC 8297) may name before a page's
 document."""
 
 import zipfile
@@ -19,8 +19,8 @@ _BLOCKING = {("Stylesheet", "VeryHigh"): "style", ("Script", "High"): "script"}
 def early_hints(page: Page, named: EarlyHints) -> Mapping[str, tuple[str, ...]]:
     """Return the `link` values to send, by URL of the document; empty if there are none.
 
-    Only the visit's own document has hints: browsers ignore those of frames. A recorded 103 answer
-    is sent again; without one, the links in the final answer's headers are used.
+    Only the visit's own document has hints: browsers ignore the hints of frames. A recorded 103
+    answer is sent again; without one, the links in the final answer's headers are used.
     """
     if named == "none" or page.live:
         return {}

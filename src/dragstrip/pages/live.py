@@ -1,4 +1,5 @@
-"""A page that is not recorded: a site loaded live, from wherever the caller can reach it."""
+"""Describes a page that is not recorded: a site loaded live, from wherever the caller can reach
+it."""
 
 import hashlib
 from pathlib import Path

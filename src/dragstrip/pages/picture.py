@@ -11,7 +11,7 @@ SCALE = 4
 """Factor by which both pictures are reduced first. What remains is about what a person sees at
 arm's length. Differences of anti-aliasing at glyph edges disappear."""
 CHANGED = 16
-"""A pixel differs if any of its channels differs by more than this, of 255."""
+"""Level, of 255, by which a channel of a pixel must differ for the pixel to count as different."""
 _SIGMA = 1.5
 
 
@@ -41,8 +41,9 @@ def _shrunk(picture: Image.Image, size: tuple[int, int]) -> Image.Image:
 
 
 def _ssim(left: Image.Image, right: Image.Image) -> float:
-    """Equation 13 with the paper's constants and Gaussian window (z. Wang et al., Image Quality
-    Assessment: From Error Visibility to Structural Similarity, IEEE TIP 13(4), 2004)."""
+    """Return the mean structural similarity: equation 13 with the paper's constants and Gaussian
+    window (Z. Wang et al., Image Quality Assessment: From Error Visibility to Structural
+    Similarity, IEEE TIP 13(4), 2004)."""
     x, y = np.asarray(left, dtype=float), np.asarray(right, dtype=float)
 
     def mean(values: np.ndarray) -> np.ndarray:

@@ -44,8 +44,8 @@ def resolve(page: str, cache: Path) -> Page:
     ``synth:64x10KB``.
 
     ``FILE#2`` is the second page of a recording; an id or a title may stand for the number. A page
-    that has to be made is kept in the folder `cache`, under a key of its input and of the code that
-    makes it. So it is only loaded the next time. Raises `PageError`.
+    that has to be made is stored in the folder `cache`, under a key of its input and of the code
+    that makes it. The next time, it is only loaded. Raises `PageError`.
     """
     if page == "demo":
         return _cached(cache, named(page), b"", _demo)
@@ -75,7 +75,7 @@ def named(page: str) -> str:
 
 
 def _is_page(page: str, path: Path) -> bool:
-    """Return whether it is a page file, which needs no import."""
+    """Return whether this is a page file, which needs no import."""
     return page.lower().endswith(SUFFIX) and is_page_file(path)
 
 
@@ -107,7 +107,7 @@ def page_name(path: Path) -> str:
 
 
 def split(page: str) -> tuple[Path, str]:
-    """Splits ``FILE#2`` into the file and the part. Raises `PageError` if there is no such file."""
+    """Split ``FILE#2`` into the file and the part. Raises `PageError` if there is no such file."""
     if _exists(page):
         return Path(page), ""
     file, _, part = page.rpartition("#")
@@ -119,7 +119,7 @@ def split(page: str) -> tuple[Path, str]:
 def _exists(file: str) -> bool:
     try:
         return bool(file) and Path(file).exists()
-    except OSError:  # a name that no file can have
+    except OSError:  # no file can have this name
         return False
 
 

@@ -11,8 +11,8 @@ from dragstrip.model.page import Page, Resource
 
 
 class PageShare(Struct, frozen=True):
-    """A part of the page. `wire_bytes` counts bodies with their content encoding, without
-    headers."""
+    """A part of the page, such as a host or a type. `wire_bytes` counts bodies with their content
+    encoding, without headers."""
 
     name: str
     objects: int
@@ -28,7 +28,7 @@ class PageSummary(Struct, frozen=True, kw_only=True):
     objects: int
     wire_bytes: int
     hosts: tuple[PageShare, ...]
-    """Hosts in the order of the recording, the document's own first."""
+    """Hosts in the order of the recording, the document's host first."""
     addresses: str
     """Sentence on the number of the hosts' addresses and on their certificates."""
     types: tuple[PageShare, ...]

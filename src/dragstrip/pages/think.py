@@ -1,4 +1,4 @@
-"""Checks that a page has think times of its servers."""
+"""Checks that pages have think times of their servers."""
 
 import zipfile
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from dragstrip.pages.format.recording import PageError
 
 def check_think_times(pages: Iterable[Page]) -> None:
     """Raise `PageError` for a page without a think time above 0. Its servers would answer at once,
-    which is not what a study with think times wants."""
+    which a study with think times does not want."""
     for page in pages:
         if not page.live and not _has_think_times(page):
             raise PageError(

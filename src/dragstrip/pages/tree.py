@@ -1,4 +1,5 @@
-"""The initiator tree of a page: which resource caused which, and how deep its dependencies go."""
+"""Builds the initiator tree of a page: which resource caused which, and how deep its dependencies
+go."""
 
 from collections.abc import Iterator
 
@@ -8,7 +9,7 @@ from dragstrip.model.page import Page, Resource
 
 
 class TreeResource(Struct, kw_only=True):
-    """A resource and the resources it caused, in recorded order."""
+    """A resource and the resources that it caused, in recorded order."""
 
     resource: Resource
     children: list["TreeResource"] = []

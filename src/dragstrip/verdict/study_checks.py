@@ -25,8 +25,8 @@ class Losses:
 
     def __init__(self) -> None:
         self._longest: dict[tuple[str, Side], dict[int, tuple[int, int]]] = {}
-        """For each network and direction, the most trials of a visit and the losses among them, by
-        seed; see `luck`."""
+        """The most trials of a visit, and the losses among them (see `luck`). The keys are network
+        and direction, then the seed."""
 
     def add(self, visit: Visit, reasons: Iterable[Reason]) -> None:
         """Add a visit's losses, unless `reasons`, the reasons against the visit so far, exclude

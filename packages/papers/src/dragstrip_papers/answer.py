@@ -1,4 +1,4 @@
-"""The answer to a published claim from our own loads."""
+"""Answers a published claim from our own loads."""
 
 import math
 from collections.abc import Sequence
@@ -9,29 +9,29 @@ from msgspec import Struct, structs
 from dragstrip_papers.estimate import Estimate, several, words
 
 Verdict = Literal[
-    "reproduced",  # what we measured lies within what the claim allows
+    "reproduced",  # what we measured lies within the band that the claim allows
     "equivalent",  # the claim sees a difference, and ours is smaller than the margin
-    "contradicted",  # it lies outside
+    "contradicted",  # what we measured lies outside the band
     "open",  # more cells or blocks would decide
-    "not testable",  # no number of blocks would
-    "derived",  # it follows from arithmetic or from our setup, whatever the loads
+    "not testable",  # no number of blocks would decide
+    "derived",  # follows from arithmetic or from our setup, whatever the loads
 ]
 
 ALPHA = 0.025
-"""One-sided level. A single part is decided exactly if its 95 % interval lies on one side."""
+"""One-sided level. A single part of a claim is decided exactly if its 95 % interval lies on one
+side."""
 WRONG = 0.05
 SHORT = 1.3
-"""See `dragstrip.stats.order_interval.SHORT`."""
+"""Factor for short samples, see `dragstrip.stats.order_interval.SHORT`."""
 _TOGETHER = ALPHA / (WRONG / SHORT)
-"""Level for several parts together, whose answer may be wrong with probability `WRONG` even if each
-part has only five blocks."""
+"""Level for several parts of a claim together. Their answer may be wrong with probability `WRONG`,
+even if each part has only five blocks."""
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """The answer to a claim. `holds`, `alike` and `fails` are p values: the probabilities of such
-    loads if the claim did not hold, if the difference reached the margin, and if the claim held.
-    One of them at or below `ALPHA` decides.
-    """
+    """The answer to a claim. `holds`, `alike` and `fails` are p values. They are the probabilities
+    of such loads if the claim did not hold, if the difference reached the margin, and if the claim
+    held. One of them at or below `ALPHA` decides."""
 
     verdict: Verdict
     ours: str = ""
@@ -41,13 +41,14 @@ class Answer(Struct, frozen=True, kw_only=True):
     alike: float = 1.0
     fails: float = 1.0
     floor: float = 0.0
-    """Least value that these probabilities can have with this number of blocks."""
+    """Least value that these p values can have with this number of blocks."""
     direction: Verdict | None = None
-    """The answer to which way it goes; None for a claim that names no direction."""
+    """The answer on the claim's direction; None for a claim that names no direction."""
     size: Verdict | None = None
-    """The answer to how much it is; None for a claim that names no size."""
+    """The answer on the claim's size; None for a claim that names no size."""
     worst: str = ""
-    """Our number if each load that did not end took as long as the slowest of its cell that did."""
+    """Our number if each load that did not end had taken as long as the slowest load of its cell
+    that did."""
 
 
 class Band(Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,7 +68,7 @@ def settle(
     slack: float = 0.0,
 ) -> Answer:
     """Compare an estimate with a band. `same` is the band that counts as no difference. An estimate
-    that is nearer to an end than `slack` decides nothing."""
+    that is nearer than `slack` to an end of the band cannot decide."""
     above = found.p_above(band.low + slack) if band.low > -math.inf else 0.0
     below = found.p_below(band.high - slack) if band.high < math.inf else 0.0
     holds = max(above, below)
@@ -94,8 +95,8 @@ def _why(found: Estimate) -> str:
 
 
 def judged(answer: Answer) -> Answer:
-    """Return the answer with the verdict that its probabilities imply. A reason is kept only if
-    there is no verdict."""
+    """Return the answer with the verdict that its probabilities imply. The answer keeps its reason
+    only if there is no verdict."""
     verdicts: tuple[tuple[Verdict, float], ...] = (
         ("reproduced", answer.holds),
         ("equivalent", answer.alike),
@@ -107,8 +108,8 @@ def judged(answer: Answer) -> Answer:
 
 def incomplete(answer: Answer, have: int, cells: int, *, universal: bool = False) -> Answer:
     """Return the answer when some of a claim's cells were not run. A result on some cells does not
-    settle a claim about all of them. A claim about every single one (`universal`) is contradicted
-    by one cell."""
+    settle a claim about all of them. But one cell can contradict a claim about every single cell
+    (`universal`)."""
     if have >= cells:
         return answer
     fails = answer.fails if universal else 1.0
@@ -121,7 +122,8 @@ def incomplete(answer: Answer, have: int, cells: int, *, universal: bool = False
 
 
 def all_of(answers: Sequence[Answer]) -> Answer:
-    """Return every part must hold; the parts may depend on each other."""
+    """Return the answer of a claim whose parts must all hold. The parts may depend on each
+    other."""
     fails = sorted(a.fails for a in answers)
     return _whole(
         answers,
@@ -132,7 +134,7 @@ def all_of(answers: Sequence[Answer]) -> Answer:
 
 
 def every_one(answers: Sequence[Answer]) -> Answer:
-    """Return every part must hold; the parts are independent cells."""
+    """Return the answer of a claim whose parts must all hold. The parts are independent cells."""
     fails = several([a.fails for a in answers])
     return _whole(
         answers,
@@ -143,7 +145,8 @@ def every_one(answers: Sequence[Answer]) -> Answer:
 
 
 def any_of(answers: Sequence[Answer]) -> Answer:
-    """Return the answer of alternatives: one part is enough. The parts may depend on each other."""
+    """Return the answer of a claim with alternatives, of which one must hold. The parts may depend
+    on each other."""
     fails = max(a.fails for a in answers)
     whole = _whole(
         answers,
@@ -157,9 +160,10 @@ def any_of(answers: Sequence[Answer]) -> Answer:
 
 
 def _of_some(rising: Sequence[float], parts: Sequence[Answer]) -> float:
-    """p of the hypothesis that no part is so: the r-th smallest p, times the number of parts,
-    divided by r. It is valid for any dependence between parts. r is the smallest number at which r
-    parts have enough blocks to decide; with many blocks it is 1.
+    """Return the p of the hypothesis that the statement is true of no part: the r-th smallest p,
+    times the number of parts, divided by r. This p is valid for any dependence between parts. Here
+    r is the smallest number at which r parts have enough blocks to decide; with many blocks it is
+    1.
 
     Source: Ruger, "Das maximale Signifikanzniveau des Tests: Lehne H0 ab, wenn k unter n gegebenen
     Tests zur Ablehnung fuhren", Metrika 25 (1978), 171-178.

@@ -1,4 +1,4 @@
-"""What all kinds of predicates have in common."""
+"""Defines what all kinds of predicates have in common."""
 
 import re
 from collections.abc import Sequence
@@ -19,7 +19,8 @@ def _tag(name: str) -> str:
 class Predicate(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag=_tag
 ):
-    """Parameters of a claim, as `claims.toml` gives them; `answer` reads only the evidence."""
+    """Parameters of a claim, as `claims.toml` gives them. The method `answer` reads only the
+    evidence."""
 
     where: Where = {}
     """The claim's cells, by factor or name; see `dragstrip_papers.cells.Where`."""
@@ -30,20 +31,21 @@ class Predicate(
     population: Population = "these"
     """What the claim is about, see `dragstrip_papers.populations`."""
     cells: int = 1
-    """How many cells the claim is about; with fewer it stays open."""
+    """Number of cells that the claim is about. With fewer cells the claim stays open."""
     loads: int = 2
-    """Blocks a cell must have to count as run."""
+    """Number of blocks that a cell must have to count as run."""
 
     def answer(self, evidence: Evidence) -> Answer:
         raise NotImplementedError
 
     def base(self, metric: str) -> dict[str, Any]:
-        """Return fields of every kind of predicate, for one on the same cells by another metric."""
+        """Return the fields that every kind of predicate has, for a predicate on the same cells
+        with another metric."""
         own = {name: getattr(self, name) for name in Predicate.__struct_fields__}
         return own | {"metric": metric}
 
     def reached(self, evidence: Evidence) -> list[Measured]:
-        """Return the cells that `where` and `unless` leave, with any measurements."""
+        """Return the cells that `where` and `unless` select and that have any measurements."""
         return select(evidence.cells, self.where, self.unless)
 
     def found(self, evidence: Evidence, *stacks: str, metric: str = "") -> list[Cell]:
@@ -51,8 +53,8 @@ class Predicate(
 
 
 def ask(predicate: Predicate, evidence: Evidence) -> Answer:
-    """Return the predicate's answer. Where no cell has the loads it asks for, fewer loads give
-    numbers and leave it open."""
+    """Return the predicate's answer. If no cell has enough loads, the loads still give a number,
+    but the claim stays open."""
     answer = predicate.answer(evidence)
     if answer.ours or answer.verdict != "open" or predicate.loads == 1:
         return answer
@@ -69,7 +71,7 @@ def not_run(stacks: Sequence[str], loads: int) -> Answer:
 
 
 def margin_band(margin: float | None) -> Band | None:
-    """Return ratios within a margin, mirrored: 0.05 is 1 / 1.05 to 1.05."""
+    """Return the band of ratios within a margin: for 0.05, from 1 / 1.05 to 1.05."""
     return Band(1 / (1 + margin), 1 + margin) if margin else None
 
 
@@ -78,8 +80,8 @@ def named(answer: Answer, name: str) -> Answer:
 
 
 def shorter(whole: Answer, answers: Sequence[Answer], most: int = 4) -> Answer:
-    """Return the answer with only the first of many parts, of those that settle it or leave it
-    open."""
+    """Return the answer, which shows only the first of many parts: of those that settle the claim
+    or leave it open."""
     if len(answers) <= most:
         return whole
     telling = [a for a in answers if a.verdict == whole.verdict] or list(answers)

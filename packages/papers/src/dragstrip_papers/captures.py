@@ -1,4 +1,4 @@
-"""Captures that a paper published, audited: evidence about the paper itself."""
+"""Audits captures that a paper published: evidence about the paper itself."""
 
 from pathlib import Path
 
@@ -10,8 +10,8 @@ from dragstrip.audit.judge import judge
 
 
 def audited(folder: Path) -> pl.DataFrame:
-    """Return one row per capture: `name`, `impossible`. Raises `InputError` for a folder without
-    HARs."""
+    """Audit the captures in a folder. Return one row per capture, with the columns `name` and
+    `impossible`. Raises `InputError` for a folder without HARs."""
     patterns = [compile_pattern(p) for p in NAME_PATTERNS]
     rows = [
         judge(capture, from_name(capture.name, patterns) or Claims())

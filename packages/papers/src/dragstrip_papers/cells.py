@@ -1,8 +1,8 @@
-"""Cells as a predicate sees them: the loads of some stacks, one value a round.
+"""Prepares cells for predicates: the loads of some stacks, one value per round.
 
-A round is one block on every cell (`dragstrip.model.study.Study.blocks`), so the rounds of a study
-are repetitions of the whole of it. A claim about several cells together is computed for each round,
-and intervals are over rounds.
+A round is one block on every cell (`dragstrip.model.study.Study.blocks`), so each round repeats the
+whole study. A claim about several cells together is computed for each round, and intervals are over
+rounds.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +20,8 @@ from dragstrip_papers.measured import Evidence, Measured, Values
 
 Value = str | float | list[str | float]
 Where = dict[str, Value]
-"""The value that a field of a cell must have, or a list of such values; text may hold ``*``."""
+"""The value that a field of a cell must have, or a list of allowed values; text may contain
+``*``."""
 Statistic = Literal["mean", "median"]
 
 
@@ -31,7 +32,7 @@ class Cell(Struct, frozen=True, kw_only=True):
     factors: Mapping[str, float]
     standin: bool
     times: Mapping[str, Values]
-    """Values by stack, one per round, all stacks in the same rounds."""
+    """Load times by stack, one per round. All stacks have the same rounds."""
     censored: int = 0
     """Number of these loads that never ended."""
 
@@ -51,15 +52,16 @@ class Cell(Struct, frozen=True, kw_only=True):
 def cells(
     loads: pl.DataFrame, stacks: Sequence[str], metric: str, least_blocks: int = 1
 ) -> list[Cell]:
-    """Return cells of a frame that have at least `loads` blocks in which every stack has the
-    metric."""
+    """Return the cells of a frame that have at least `least_blocks` blocks in which every stack has
+    the metric."""
     return aligned(Evidence(loads).cells, stacks, metric, least_blocks)
 
 
 def aligned(
     found: Iterable[Measured], stacks: Sequence[str], metric: str, least_blocks: int = 1
 ) -> list[Cell]:
-    """Measured cells that have at least `loads` rounds in which every stack has the metric."""
+    """Return the measured cells that have at least `least_blocks` rounds in which every stack has
+    the metric."""
     read = (_align(cell, stacks, metric) for cell in found if {*stacks} <= cell.stacks.keys())
     return [cell for cell in read if cell.blocks >= max(1, least_blocks)]
 
@@ -109,7 +111,7 @@ def by_page(found: Sequence[Cell], measure: Callable[[Cell], float]) -> Values:
 
 
 def select(found: Iterable[Measured], where: Where, unless: Where | None = None) -> list[Measured]:
-    """Return the cells of which all of `where` holds, and not all of `unless`."""
+    """Return the cells that match all of `where`, and do not match all of `unless`."""
     return [
         cell
         for cell in found
@@ -118,7 +120,7 @@ def select(found: Iterable[Measured], where: Where, unless: Where | None = None)
 
 
 def fits(field: Callable[[str], object], where: Where) -> bool:
-    """Return whether the fields are all as `where` wants them."""
+    """Return whether the fields match all of `where`."""
     return all(_is(field(name), wanted) for name, wanted in where.items())
 
 

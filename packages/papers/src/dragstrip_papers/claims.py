@@ -1,6 +1,8 @@
-"""The papers that are known by name: their studies and claims, from the folders beside this file.
+"""Reads the papers that are known by name: their studies and claims, from the folders beside this
+file.
 
-KEY/study*.toml    what a paper measured, in our study format; several where it is no one product
+KEY/study*.toml    what a paper measured, in our study format; several if one product of pages,
+                   networks and stacks is not enough
 KEY/claims.toml    [paper], then a [[claim]] each
 """
 
@@ -30,16 +32,18 @@ from dragstrip_papers.sources import Source
 KEYS = ("biswal2016", "megyesi2016", "cook2017", "wolsing2019", "ranjan2019")
 """Keys of the five papers whose testbeds dragstrip provides."""
 KNOWN = (*KEYS, "literature")
-"""Keys of the papers, and of what others published later, as one paper of many sources."""
+"""Keys of the papers, and of `literature`: what others published later, as one paper with many
+sources."""
 Tier = Literal["must", "should", "historic", "setup", "cited", "refuted"]
-"""must: physics or direction. should: magnitude. historic: of the implementations of its time.
-setup: a property of what was measured. cited: second-hand. refuted: contradicted by an audit of the
-published data."""
+"""The kind of a claim. `must`: physics or direction. `should`: magnitude. `historic`: about the
+implementations of its time. `setup`: a property of what was measured. `cited`: second-hand.
+`refuted`: contradicted by an audit of the published data."""
 
 
 class Paper(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     version: int
-    """Version of the claims: raised with every change of one that can change its answer."""
+    """Version of the claims. Every change of a claim that can change its answer raises the
+    version."""
     title: str
     authors: str
     venue: str
@@ -49,17 +53,17 @@ class Paper(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     native: dict[str, str] = {}
     """Stack with the paper's own protocol, in a browser of its time, by surrogate."""
     metrics: list[str] = []
-    """The default metric of claims, and other metrics to show."""
+    """The default metric of claims, followed by other metrics to show."""
     choices: list[str] = []
-    """Choices that the paper leaves open, and how we made them."""
+    """Choices that the paper leaves open, and how we made each."""
     real_time: list[str] = []
-    """Studies that virtual time cannot answer, because computing takes none there."""
+    """Studies that virtual time cannot answer, because they depend on time for computing."""
 
 
 class Claim(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     id: str
     source: str = ""
-    """Key of the paper's source that states the claim, if it has several sources."""
+    """Key of the source that states the claim, for a paper with several sources."""
     section: str
     tier: Tier
     says: str
@@ -70,12 +74,13 @@ class Claim(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     note: str = ""
     predicate: AnyPredicate | None = None
     untestable: str = ""
-    """Why the claim has no predicate."""
+    """Why the claim has no predicate; empty if it has one."""
     derived: str = ""
-    """Why its answer follows from arithmetic or from our setup: then it says nothing new about the
-    paper, whatever our loads show."""
+    """Why the claim's answer follows from arithmetic or from our setup; otherwise empty. Such an
+    answer says nothing new about the paper, whatever our loads show."""
     live: str = ""
-    """Why the networks of our cells only stand for the paper's: then its size cannot be tested."""
+    """Why the networks of our cells only stand for the paper's networks; otherwise empty. Then the
+    claim's size cannot be tested."""
     restates: str = ""
     """The claim that gives this number in another unit. A claim that restates is answered, but not
     counted."""
@@ -87,7 +92,7 @@ class Claim(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             raise ValueError(f"{self.id}: a claim of tier {self.tier} needs a predicate")
 
     def answer(self, evidence: Evidence, *, frames: bool = False) -> Answer:
-        """Return the claim's answer by these loads. For `frames` see
+        """Return the claim's answer from these loads. For `frames` see
         `dragstrip_papers.deciding`."""
         if self.predicate is None:
             return Answer(verdict="not testable", why=self.untestable)
@@ -107,18 +112,20 @@ class Published(Struct, frozen=True, kw_only=True):
     studies: tuple[Traversable, ...]
     """Study files of the paper, the main one first."""
     sources: tuple[Source, ...] = ()
-    """Where its claims come from, if not from one publication."""
+    """The publications that state the claims, if there are several."""
     cast: dict[str, str] = {}
-    """Stack that plays the part of each surrogate; empty if surrogates play their own parts."""
+    """Stack that plays the part of each surrogate; empty if surrogates are used themselves."""
 
     def native(self) -> "Published":
-        """Return the paper with stacks of its own time. Raises `InputError` if there are none."""
+        """Return the paper with stacks of its own time. Raises `InputError` if none are
+        available."""
         if not self.paper.native:
             raise InputError(f"{self.key}: no stack of its time is available")
         return structs.replace(self, cast=self.paper.native)
 
     def specs(self) -> list[StudySpec]:
-        """Return what its studies are to be. Raises `InputError` for a file that is wrong."""
+        """Return the specifications of the paper's studies. Raises `InputError` for a file with an
+        error."""
         found = []
         for file in self.studies:
             with resources.as_file(file) as path:
@@ -133,21 +140,22 @@ class Published(Struct, frozen=True, kw_only=True):
         return structs.replace(spec, stacks=tuple(map(find_stack, names)))
 
     def in_virtual_time(self, specs: Iterable[StudySpec]) -> list[StudySpec]:
-        """Studies of the paper that virtual time can answer."""
+        """Return the studies of the paper that virtual time can answer."""
         return [spec for spec in specs if spec.name not in self.paper.real_time]
 
     @property
     def rules(self) -> str:
-        """Version of the rules that answer, ``1.1.17``: its claims, the predicates, the verdict."""
+        """Version of the rules that answer, such as ``1.1.17``: of the paper's claims, of the
+        predicates and of the verdict."""
         return f"{self.paper.version}.{PREDICATES}.{VERDICT}"
 
     @property
     def parts(self) -> dict[str, str]:
-        """The part of each stack that plays another's."""
+        """The name of the part that each playing stack has."""
         return {player: part for part, player in self.cast.items()}
 
     def stacks(self, specs: Iterable[StudySpec]) -> dict[str, Stack]:
-        """Return all stacks of its studies in their order, under the names its claims use."""
+        """Return all stacks of the studies in their order, under the names that claims use."""
         found = {}
         for stack in (s for spec in specs for s in spec.stacks):
             part = self.parts.get(stack.name, stack.name)
@@ -156,15 +164,16 @@ class Published(Struct, frozen=True, kw_only=True):
 
     @property
     def stands_for(self) -> dict[str, str]:
-        """Our stack to what the paper ran, unless it is run itself."""
+        """What each of our stacks stands for in the paper; empty if the paper's own stacks are
+        run."""
         return {} if self.cast else self.paper.stands_for
 
     def surrogates(self, predicate: AnyPredicate) -> dict[str, str]:
-        """Return the stacks that a predicate names and that stand for others."""
+        """Return the stacks that a predicate names and that stand for other stacks."""
         return _of(predicate, self.stands_for)
 
     def players(self, predicate: AnyPredicate) -> dict[str, str]:
-        """Return the parts of `cast` that a predicate speaks of, and what plays them."""
+        """Return the parts of `cast` that a predicate names, with the stacks that play them."""
         return _of(predicate, self.cast)
 
 
@@ -187,7 +196,7 @@ class _File(Struct, forbid_unknown_fields=True, kw_only=True):
 
 @cache
 def published(key: str) -> Published:
-    """Return a paper by name. Raises `InputError` for an unknown name or a file that is wrong."""
+    """Return a paper by name. Raises `InputError` for an unknown name or a file with an error."""
     if key not in KNOWN:
         raise InputError(f"unknown paper {key!r}; known are {', '.join(KNOWN)}")
     folder = resources.files("dragstrip_papers") / key
@@ -212,5 +221,5 @@ def published(key: str) -> Published:
 
 
 def answers(key: str, evidence: Evidence) -> dict[str, Answer]:
-    """Return every claim of a paper, by id."""
+    """Answer every claim of a paper; return the answers by the claim's id."""
     return {claim.id: claim.answer(evidence) for claim in published(key).claims}

@@ -1,4 +1,4 @@
-"""Predicates on the ratio of two stacks: b / a, below 1 where b is faster."""
+"""Defines predicates on the ratio of two stacks, b / a, which is below 1 if b is faster."""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations, pairwise, product
@@ -33,7 +33,7 @@ LEAST_STRATA = 5
 def ratio_of(
     found: Sequence[Cell], a: str, b: str, statistic: Statistic, population: Population = "these"
 ) -> Estimate:
-    """b / a over some cells."""
+    """Estimate b / a over some cells."""
     return estimate(found, _each(a, b), _of_means(a, b), statistic, population, ratio=True)
 
 
@@ -42,7 +42,8 @@ def _each(a: str, b: str) -> Callable[[Mapping[str, Values]], Values]:
 
 
 def _of_means(a: str, b: str) -> Callable[[Mapping[str, Values]], Values]:
-    """Return values whose mean is ln(mean b / mean a), with its spread (delta method)."""
+    """Return values whose mean is ln(mean b / mean a), and whose spread is that of the ratio (delta
+    method)."""
 
     def values(times: Mapping[str, Values]) -> Values:
         mean_a, mean_b = float(times[a].mean()), float(times[b].mean())
@@ -56,10 +57,12 @@ def _centres(cell: Cell, a: str, b: str, statistic: Statistic) -> float:
 
 
 class Ratio(Predicate, kw_only=True, frozen=True):
-    """b / a lies between two limits: over all cells together, or (`each`) in every one.
+    """States that b / a lies between two limits: over all cells together, or with `each` in every
+    cell.
 
-    With `each` all cells must be shown to hold, and one that is shown not to, allowed for their
-    number, contradicts it. `same` is the margin within which a claimed difference counts as none.
+    With `each`, the claim holds if it is shown in all cells. One cell that is shown to break it
+    contradicts the claim, after correction for the number of cells. `same` is the margin within
+    which a claimed difference counts as none.
     """
 
     a: str
@@ -86,7 +89,7 @@ class Ratio(Predicate, kw_only=True, frozen=True):
 
 
 class Equal(Predicate, kw_only=True, frozen=True):
-    """All pairs of stacks are the same within a margin, in every cell."""
+    """States that all pairs of stacks are the same within a margin, in every cell."""
 
     stacks: list[str]
     margin: float
@@ -109,10 +112,11 @@ class Equal(Predicate, kw_only=True, frozen=True):
 
 
 class Ordering(Predicate, kw_only=True, frozen=True):
-    """Every stack of a group is faster than every stack of the next; together over all cells.
+    """States that every stack of a group is faster than every stack of the next group, over all
+    cells together.
 
-    With `alike` the stacks inside a group are the same within that margin. Several metrics must
-    all agree.
+    With `alike`, the stacks inside a group are the same within that margin. With several metrics,
+    all must agree.
     """
 
     groups: list[list[str]]
@@ -141,7 +145,7 @@ class Ordering(Predicate, kw_only=True, frozen=True):
 
 
 class RatioShift(Predicate, kw_only=True, frozen=True):
-    """How b / a changes from some cells to others: (b / a there) / (b / a here)."""
+    """States how b / a changes from some cells to others: (b / a there) / (b / a here)."""
 
     a: str
     b: str
@@ -164,7 +168,7 @@ class RatioShift(Predicate, kw_only=True, frozen=True):
             apart = [*evenly(there, means), *evenly(here, means, -1)]
             return summed(apart, self.population, ratio=True)
         units = (by_round(side, _each(self.a, self.b)) for side in (here, there))
-        shift = zip(*units, strict=False)  # as many rounds as both have
+        shift = zip(*units, strict=False)  # as many rounds as both sides have
         return Typical(tuple(t - h for h, t in shift), ratio=True)
 
     def _side(self, evidence: Evidence, side: Where) -> list[Cell]:
@@ -173,14 +177,14 @@ class RatioShift(Predicate, kw_only=True, frozen=True):
 
 
 class MonotoneIn(Predicate, kw_only=True, frozen=True):
-    """b / a rises or falls with a factor: the mean of Spearman's rho over strata, in the typical
-    round.
+    """States that b / a rises or falls with a factor, by the mean of Spearman's rho over strata, in
+    the typical round.
 
     Cells of a stratum share all other factors, so that other effects of a factorial design do not
-    hide this one. The claim is about these very cells, so only their loads are random, and the
-    interval is over rounds. It is not over strata: strata that differ in one factor share the
-    peculiarities of their pages, so their errors are not independent. The noise of single loads
-    weakens a correlation but never reverses it.
+    hide the factor's. The claim is about these very cells, so only their loads are random, and the
+    interval is over rounds. An interval over strata would be wrong: strata that differ in one
+    factor share the peculiarities of their pages, so their errors are not independent. The noise of
+    single loads weakens a correlation but never reverses it.
     """
 
     a: str
@@ -214,7 +218,7 @@ class MonotoneIn(Predicate, kw_only=True, frozen=True):
                 np.array([[cell.times[s][:rounds] for cell in g] for g in groups])
                 for s in (self.a, self.b)
             )
-            ratios = log_ratios(a.ravel(), b.ravel()).reshape(a.shape)  # stratum, cell, round
+            ratios = log_ratios(a.ravel(), b.ravel()).reshape(a.shape)  # axes: stratum, cell, round
             rows = np.moveaxis(ratios, 2, 0).reshape(-1, size)
             rhos = spearman(np.tile(levels, (rounds, 1)), rows)
             total += np.array([rho or 0.0 for rho in rhos]).reshape(rounds, -1).sum(axis=1)
@@ -223,10 +227,10 @@ class MonotoneIn(Predicate, kw_only=True, frozen=True):
 
 
 class Correlation(Predicate, kw_only=True, frozen=True):
-    """The pages' b / a on one network correlate with those on another: Spearman's rho over
-    pages.
+    """States that the pages' b / a on one network correlate with those on another network, by
+    Spearman's rho over pages.
 
-    With several other networks, one is enough.
+    If several other networks are named, one correlation is enough.
     """
 
     a: str
@@ -255,7 +259,8 @@ class Correlation(Predicate, kw_only=True, frozen=True):
 
 
 class SameRanking(Predicate, kw_only=True, frozen=True):
-    """No two stacks change places from some loads to others, beyond the margin `same`."""
+    """States that no two stacks change places from some loads to others, beyond the margin
+    `same`."""
 
     stacks: list[str]
     here: Where
@@ -276,7 +281,7 @@ class SameRanking(Predicate, kw_only=True, frozen=True):
     def _pair(self, a: str, b: str, sides: Sequence[list[Cell]]) -> Answer:
         """Return whether the two stacks keep their order. It holds if b is not behind on both
         sides, or not ahead on both; it fails if b is behind on one side and ahead on the other.
-        Each of these has two ways to happen, so p is doubled."""
+        Each of the two can happen in two ways, so p is doubled."""
         one, other = (ratio_of(side, a, b, self.statistic) for side in sides)
         low, high = 1 / (1 + self.same), 1 + self.same
         ahead = max(r.p_below(high) for r in (one, other))
@@ -294,7 +299,8 @@ class SameRanking(Predicate, kw_only=True, frozen=True):
 
 
 def spearman(x: Rows, y: Rows) -> list[float | None]:
-    """Correlation of each row of x with that of y; None where one of them does not vary."""
+    """Return the correlation of each row of x with the same row of y; None if one of them does not
+    vary."""
     from scipy.stats import rankdata  # slow to import
 
     a, b = (rankdata(rows, axis=1) for rows in (x, y))
@@ -305,7 +311,7 @@ def spearman(x: Rows, y: Rows) -> list[float | None]:
 
 
 class Rho(Mean, frozen=True):
-    """A rank correlation, by Fisher's z."""
+    """A rank correlation, whose interval is Fisher's z."""
 
     def interval(self) -> tuple[float, float]:
         half = self._quantile((1 + LEVEL) / 2) * self.error
@@ -320,7 +326,8 @@ class Rho(Mean, frozen=True):
 
 
 def correlation(x: Values | Sequence[float], y: Values | Sequence[float]) -> Rho:
-    """Spearman's, with the standard error of Bonett and Wright, Psychometrika 65 (2000), 23-28."""
+    """Return Spearman's correlation, with the standard error of Bonett and Wright, Psychometrika 65
+    (2000), 23-28."""
     (found,) = spearman([list(x)], [list(y)])
     rho = float(np.clip(found or 0.0, -0.999999, 0.999999))
     return Rho(rho, float(np.sqrt((1 + rho**2 / 2) / (len(x) - 3))))

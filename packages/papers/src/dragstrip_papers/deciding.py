@@ -1,12 +1,12 @@
-"""How a claim is decided: which way it goes, and how much it is, each by itself.
+"""Decides a claim's direction and its size, each by itself.
 
 The direction of a claim is the same predicate with its band opened on the far side: ``QUIC is 9 %
 faster, give or take 4`` has ``QUIC is faster`` as its direction. A claim that something stays about
-as it is has a direction alone. How many times as long a load takes with more delay or loss is a
-size alone: that it takes longer is no finding.
+the same has only a direction. A claim on how many times as long a load takes with more delay or
+loss has only a size: that it takes longer is no finding.
 
 A page that only stands for the paper's, or a network of which only means are known, shows a
-direction. It shows no size: it can neither confirm nor refute one.
+direction. It shows no size, so it can neither confirm nor refute a size.
 """
 
 from collections.abc import Sequence
@@ -28,8 +28,8 @@ from dragstrip_papers.shares import Extreme, FasterShare
 
 PAGES_OWN = "its size belongs to the paper's own pages, and these are stand-ins"
 FRAME_MS = 1000 / 60
-"""Time between two frames. Where computing takes no time, a first paint comes up to a frame earlier
-or later than by the network alone (docs/reference/virtual-time.md)."""
+"""Time in ms between two frames. If computing takes no time, a first paint comes up to a frame
+earlier or later than the network alone would cause (docs/reference/virtual-time.md)."""
 
 Banded = Ratio | RatioShift | Extreme | Gain | MeanDelta | Difference | Sensitivity | OneRtt
 
@@ -37,10 +37,11 @@ Banded = Ratio | RatioShift | Extreme | Gain | MeanDelta | Difference | Sensitiv
 def decide(
     predicate: AnyPredicate, evidence: Evidence, *, standin: str = "", frames: bool = False
 ) -> Answer:
-    """Return a claim's answer, with those to its direction and size.
+    """Return a claim's answer, with the answers on its direction and on its size.
 
-    `standin`: why the paper's sizes cannot be tested, whatever the pages. `frames`: computing takes
-    no time in these loads, so that a paint shows nothing shorter than a frame.
+    `standin` says why the paper's sizes cannot be tested, whatever the pages. `frames` means that
+    computing takes no time in these loads, so that a paint shows no difference shorter than a
+    frame.
     """
     if frames:
         predicate = by_frames(predicate)
@@ -68,8 +69,8 @@ def decide(
 
 
 def direction(predicate: AnyPredicate) -> AnyPredicate | None:
-    """Return what is left of a predicate without its size: itself if it has none, None if nothing
-    is."""
+    """Return the predicate without its size: the predicate itself if it names no size, None if no
+    direction is left."""
     if isinstance(predicate, All | Either):
         sides = [direction(part) for part in predicate.parts]
         kept = [side for side in sides if side is not None]
@@ -104,7 +105,8 @@ def _side(part: Simple) -> Simple | None:
 
 
 def _half(part: Banded, neutral: float) -> Simple | None:
-    """Return the side of `neutral` on which the whole band lies."""
+    """Return a predicate that the number lies on the same side of `neutral` as the whole band; None
+    if the band lies on both sides."""
     low, high = part.at_least, part.at_most
     open_ = 0.0 if isinstance(part, Ratio | RatioShift | Extreme) else -inf
     if low <= open_:
@@ -119,7 +121,7 @@ def _half(part: Banded, neutral: float) -> Simple | None:
 
 
 def _alike(part: Banded, neutral: float) -> bool:
-    """Return whether the band lies around `neutral`, as far on both sides."""
+    """Return whether the band lies around `neutral`, equally far on both sides."""
     low, high = part.at_least, part.at_most
     if neutral:
         return isclose(low * high, 1.0, rel_tol=1e-3)
@@ -135,7 +137,7 @@ def _one_sided(part: Sensitivity) -> bool:
 
 
 def by_frames(predicate: AnyPredicate) -> AnyPredicate:
-    """Return the predicate where a paint shows nothing shorter than a frame."""
+    """Return the predicate for loads in which a paint shows no difference shorter than a frame."""
     if isinstance(predicate, All | Either):
         parts: Sequence[Simple] = [_framed(part) for part in predicate.parts]
         return structs.replace(predicate, parts=parts)

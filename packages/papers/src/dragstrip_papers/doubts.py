@@ -1,4 +1,4 @@
-"""Cells whose loads that count are in doubt, because invalid visits choose them."""
+"""Finds cells whose results are in doubt, because invalid visits select which loads count."""
 
 from collections.abc import Iterable, Mapping
 
@@ -12,7 +12,8 @@ from dragstrip_papers.measured import DoubtfulCell, Key
 def doubtful_cells(
     study: Study, visits: Iterable[Visit], parts: Mapping[str, str] | None = None
 ) -> dict[Key, DoubtfulCell]:
-    """Return the cells in doubt. A stack in `parts` is called what it plays."""
+    """Return the cells in doubt. `parts` maps a stack to the name of the stack whose part it
+    plays."""
     parts, seen = parts or {}, list(visits)
     shown = {one.cell for one in bias(seen, [s.name for s in study.visited]) if one.shown}
     counts: dict[Key, dict[str, list[int]]] = {}

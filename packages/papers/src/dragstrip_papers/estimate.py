@@ -1,5 +1,5 @@
-"""Estimates of a number from our loads: an interval, and p values for which side of another number
-it lies on.
+"""Defines estimates of a number from our loads. An estimate has an interval, and p values that say
+on which side of another number it lies.
 
 `p_above(x)` is the probability of such loads if the number were at most x; it is small if the
 number is shown to be above x. An interval at a level ends where p is half of 1 - level.
@@ -21,10 +21,10 @@ from dragstrip_papers.measured import Values
 
 LEVEL = 0.95
 SKEWED = 5.0
-"""Factor by which Student's t of a mean of loads may miss more often than it says. Where one load
-in ten is late, up to 15 % of edges of a claim with two parts are called shown instead of 2.5 %, at
-five loads. So such a mean counts as shown at a fifth of the level, and its interval is as much
-wider. Measured with docs/reference/claims-power.md."""
+"""Factor by which Student's t of a mean of loads may miss more often than its level says. With five
+loads, one in ten of which is late, it calls up to 15 % of edge cases shown instead of 2.5 %, for a
+claim with two parts. So such a mean counts as shown at a fifth of the level, and its interval is
+wider accordingly. docs/reference/claims-power.md has the measurements."""
 
 
 class Estimate(Protocol):
@@ -32,18 +32,18 @@ class Estimate(Protocol):
     def value(self) -> float: ...
     @property
     def floor(self) -> float:
-        """Least possible p, whatever the loads."""
+        """Return the least possible p, whatever the loads."""
 
     def interval(self) -> tuple[float, float] | None:
-        """Return the interval at 95 %; None with too few blocks or pages."""
+        """Return the 95 % interval; None with too few blocks or pages."""
 
     def p_above(self, point: float) -> float: ...
     def p_below(self, point: float) -> float: ...
 
 
 class Mean(Struct, frozen=True):
-    """A mean or a share with its standard error, by Student's t; infinite freedom is the normal
-    distribution."""
+    """A mean or a share with its standard error, by Student's t. With infinite freedom this is the
+    normal distribution."""
 
     centre: float
     error: float
@@ -54,7 +54,7 @@ class Mean(Struct, frozen=True):
     guard: float = 1.0
     """Factor on the p of Student's t, see `SKEWED`."""
     ratio: bool = False
-    """The mean is one of logarithms, and e to its power is meant."""
+    """Whether the mean is one of logarithms. Then e to the power of the mean is shown."""
 
     @property
     def value(self) -> float:
@@ -65,7 +65,7 @@ class Mean(Struct, frozen=True):
         return 0.0
 
     def interval(self) -> tuple[float, float] | None:
-        """None where the error is not known."""
+        """Return the 95 % interval; None if the error is not known."""
         if not math.isfinite(self.error):
             return None
         half = self._quantile(1 - (1 - LEVEL) / 2 / self.guard) * self.error
@@ -91,7 +91,7 @@ class Mean(Struct, frozen=True):
 
 
 class Typical(Struct, frozen=True, dict=True):
-    """The median over rounds or pages (`dragstrip.stats.order_interval`)."""
+    """The median over rounds or pages, with the interval of `dragstrip.stats.order_interval`."""
 
     units: Sequence[float]
     ratio: bool = False
@@ -137,9 +137,10 @@ def _log(point: float) -> float:
 class Greatest(Struct, frozen=True, dict=True):
     """The greatest of several numbers, each estimated by itself.
 
-    It is below a point if all numbers are shown to be below. It is above if one is shown to be,
-    corrected for their number, or if more are than chance explains (see `several`). The greatest of
-    the estimates is biased upwards, so it is shown but decides nothing.
+    The greatest is below a point if all numbers are shown to be below it. It is above the point if
+    one number is shown to be, corrected for how many there are, or if more are than chance explains
+    (see `several`). The greatest of the estimates is biased upwards, so it is shown but does not
+    decide.
     """
 
     parts: Sequence[Estimate]
@@ -170,13 +171,14 @@ class Greatest(Struct, frozen=True, dict=True):
 
 
 FIVE_AGREE = 1 / 32
-"""Least p of one part of five blocks."""
+"""Least p that one part with five blocks can have."""
 
 
 def several(p: Sequence[float]) -> float:
-    """Return the p of "none of these is so", from independent parts. It is the least p times their
-    number (Bonferroni), or the improbability that this many parts have a p that five blocks can
-    reach (Wilkinson). The lesser one counts, doubled for the choice.
+    """Return the p of the hypothesis that the statement is true of no part, for independent parts.
+    One candidate is the least p times the number of parts (Bonferroni). The other is the
+    probability that by chance this many parts have a p that five blocks can reach (Wilkinson). The
+    smaller of the two counts, doubled for the choice.
 
     Source: Wilkinson, "A statistical consideration in psychological research", Psychological
     Bulletin 48 (1951), 156-158.
@@ -199,7 +201,7 @@ def mean_of(
 
 
 def words(found: Estimate, unit: str = "") -> str:
-    """``0.87 [0.84, 0.91]``."""
+    """Write the estimate with its interval: ``0.87 [0.84, 0.91]``."""
     unit = f" {unit}" if unit else ""
     span = found.interval()
     if span is None:

@@ -1,8 +1,7 @@
-"""The evidence that claims are judged by: one row per load that counts, with the factors of its
-cell.
+"""Collects the evidence for claims: one row per load that counts, with the factors of its cell.
 
 Only complete blocks of valid visits enter (`dragstrip.results.blocks`). A load that failed or timed
-out stands at the client's limit and is counted in `censored`: it is never dropped.
+out is never dropped: it has the client's limit as its time, and is counted in `censored`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -41,10 +40,10 @@ METRICS = (
     "object_sent_max_ms",
     "object_queued_p90_ms",
 )
-"""Columns as in `visits.parquet`, those of the picture with ``visual_`` in front, and others of the
-papers: see docs/reference/metrics.md."""
+"""Metrics. The names are those of `visits.parquet`, with ``visual_`` before metrics of the picture,
+and others that papers use: see docs/reference/metrics.md."""
 _NEED_ALL = tuple(name for name in METRICS if name.removeprefix("visual_") not in EARLY)
-"""Metrics that only a load that ended has."""
+"""Metrics that a load lacks if it did not end."""
 TEXTS = ("block", "page", "network", "connection", "stack")
 """Columns of text besides `study`, by which a claim can ask for all pages of one study."""
 FACTORS = ("rate_mbps", "rtt_ms", "loss", "objects", "object_bytes", "page_bytes", "hosts")
@@ -60,10 +59,11 @@ def nothing() -> pl.DataFrame:
 
 
 def from_capsules(folders: Iterable[Path], parts: Mapping[str, str] | None = None) -> Evidence:
-    """Return loads of all the studies of a paper. A stack in `parts` is called what it plays.
+    """Return the loads of all studies of a paper. `parts` maps a stack to the name of the stack
+    whose part it plays.
 
-    Raises `InputError` for a folder that is no capsule, and if some were made in virtual time and
-    others were not.
+    Raises `InputError` for a folder that is no capsule, and if only some capsules were made in
+    virtual time.
     """
     frames = [nothing()]
     clocks: dict[Clock, Path] = {}
@@ -115,8 +115,8 @@ def _of_page(page: Page, known: corpus.Known | None) -> dict[str, object]:
 
 
 def of_known(known: corpus.Known | None, size: int, hosts: int) -> dict[str, object]:
-    """Return factors of a page before it is made; `size` and `hosts` are those of an unknown page.
-    A synthetic page's factors are those of its pictures, without the document."""
+    """Return the factors of a page before it is made. For a page that is not known, `size` and
+    `hosts` are used. A synthetic page's factors count its pictures, without the document."""
     if known is None:
         return {"page_bytes": size, "hosts": hosts, "standin": False}
     return {

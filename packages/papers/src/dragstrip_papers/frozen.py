@@ -1,6 +1,6 @@
 """Checks whether the rules that answer a paper's claims were fixed before the data.
 
-A campaign records their version when it starts. Every page of answers gives the version that
+A campaign records the rules' version when it starts. Every page of answers gives the version that
 answers and the version at the start. See `dragstrip_papers.claims.Published.rules`.
 """
 
@@ -19,8 +19,8 @@ DIGESTS: Mapping[str, str] = MappingProxyType(
         "da3d8aa31679": "1.1.17",
     }
 )
-"""Digests of claims and code that campaigns kept before rules had versions: the last ones, and the
-version of the same rules. Older digests are not here, and are shown as they are."""
+"""Digests of claims and code that campaigns recorded before rules had versions. Only the last
+digests are here, each with the version of the same rules; older digests are shown as they are."""
 
 
 class Frozen(Struct, frozen=True, kw_only=True):
@@ -29,16 +29,17 @@ class Frozen(Struct, frozen=True, kw_only=True):
     now: str
     """Version of the rules that the answers follow."""
     then: tuple[str, ...]
-    """Versions that stood when visits began, each once; empty for a start that kept none."""
+    """Versions of the rules at the time when visits began, each once; empty for a start that
+    recorded none."""
 
     @classmethod
     def since(cls, now: str, kept: Iterable[str]) -> "Frozen":
-        """Compares today's rules with earlier ones. `kept` holds what the starts of a campaign
-        kept: versions, or digests."""
+        """Compare today's rules with earlier ones. `kept` holds what the starts of a campaign
+        recorded: versions, or digests."""
         return cls(now=now, then=tuple(dict.fromkeys(DIGESTS.get(rules, rules) for rules in kept)))
 
     def words(self) -> str:
-        """Return one sentence; empty without a visit."""
+        """Say in one sentence whether the rules have changed; empty without a visit."""
         if not self.then:
             return ""
         older = [rules or "not kept" for rules in self.then if rules != self.now]

@@ -1,4 +1,5 @@
-"""wolsing2019's predicates: gains of means over a corpus of pages; negative means faster."""
+"""Defines wolsing2019's predicates: gains of means over a corpus of pages. Negative gains mean
+faster."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -28,7 +29,7 @@ def difference_of(
     statistic: Statistic,
     population: Population,
 ) -> Estimate:
-    """a less ref in ms, or as a share of ref."""
+    """Estimate `a` minus `ref`, in ms or as a share of `ref`."""
     if scale == "gain":
         return estimate(
             found,
@@ -45,13 +46,14 @@ def difference_of(
 
 
 def gain_of_means(a: Values, ref: Values) -> Values:
-    """Return values whose mean is the gain of the means, with its spread (delta method)."""
+    """Return values whose mean is the gain of the means, and whose spread is that of the gain
+    (delta method)."""
     gain = float(a.mean() / ref.mean())
     return np.asarray(gain - 1 + (a - gain * ref) / ref.mean())
 
 
 class Gain(Predicate, kw_only=True, frozen=True):
-    """The mean over the cells of (mean a - mean ref) / mean ref (`stats.wolsing_gain`)."""
+    """States the mean over the cells of (mean a - mean ref) / mean ref (`stats.wolsing_gain`)."""
 
     a: str
     ref: str
@@ -69,7 +71,7 @@ class Gain(Predicate, kw_only=True, frozen=True):
 
 
 class MeanDelta(Predicate, kw_only=True, frozen=True):
-    """The mean over the cells of mean a - mean ref, in ms."""
+    """States the mean over the cells of mean a - mean ref, in ms."""
 
     a: str
     ref: str
@@ -94,8 +96,9 @@ class Term(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class MagnitudeOrder(Predicate, kw_only=True, frozen=True):
-    """Each term is a gain (negative) of greater size than the next, on the same pages: a term lies
-    below the next one, and below the next one's opposite. Of means."""
+    """States that each term is a negative gain, larger in size than the next term, on the same
+    pages. So a term lies below the next one, and below the next one's opposite. Gains are of
+    means."""
 
     terms: list[Term]
     scale: Scale = "gain"
@@ -139,8 +142,8 @@ def _page(cell: Cell) -> str:
 def _apart(
     more: Sequence[Values], less: Sequence[Values], sign: int, pages: Sequence[str]
 ) -> list[Sample]:
-    """Return the lead of one size over another, or of its opposite (`sign` -1), page by page. Loads
-    of one round share it, and often stacks as well."""
+    """Return by how much one gain leads another, or the other's opposite (`sign` -1), page by page.
+    Loads of the two share rounds, and often stacks as well."""
     found = []
     for page, a, b in zip(pages, more, less, strict=True):
         rounds = min(len(a), len(b))
@@ -150,7 +153,7 @@ def _apart(
 
 
 LEAST_LOADS = 2
-"""Fewest loads of a page with which an ANOVA has a variance within it."""
+"""Fewest loads of a page for an ANOVA, which needs a variance within the page."""
 
 
 class Allowed(Struct, frozen=True, forbid_unknown_fields=True):
@@ -161,13 +164,13 @@ class Allowed(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AnovaCount(Predicate, kw_only=True, frozen=True):
-    """The number of pages on which `a` is significantly faster, slower, or neither
+    """States the number of pages on which `a` is significantly faster, slower, or neither
     (`stats.anova_counts`).
 
-    The number of tests that reject depends on the number of loads. So only the first `loads` of
-    every page count, which is the paper's own number. Each of `pairs` (a, ref) on each metric and
-    network must hold. Pages that are not run may fall any way. `cells` is the paper's number of
-    pages.
+    The number of tests that reject depends on the number of loads. So only the first `loads` loads
+    of every page count, which is the paper's own number. Each of `pairs` (a, ref) on each metric
+    and network must hold. Pages that were not run may fall any way. `cells` is the paper's number
+    of pages.
     """
 
     pairs: list[tuple[str, str]]
@@ -228,7 +231,7 @@ def _counts(found: Sequence[Cell], a: str, ref: str) -> AnovaCounts:
 
 
 def _chances(found: Sequence[Cell], a: str, ref: str) -> Values:
-    """Return probabilities that the test finds `a` faster, slower or neither, if the loads were
+    """Return the probabilities that the test finds `a` faster, slower or neither, if the loads were
     made again: one row per cell, all with the same number of loads."""
     from scipy.special import stdtr, stdtrit
 

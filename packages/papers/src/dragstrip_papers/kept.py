@@ -1,4 +1,4 @@
-"""The table of loads behind the answers: `loads.parquet` in a paper's folder.
+"""Keeps the loads behind the answers in a table: `loads.parquet` in a paper's folder.
 
 From this table the paper's claims can be answered again without the capsules, which are a hundred
 times as large, or together with loads from another machine. The file's metadata says how the loads
@@ -50,7 +50,7 @@ COLUMNS = {
     "object_sent_max_ms": "Slowest object, from request sent to last byte.",
     "object_queued_p90_ms": "90th percentile of objects, queueing in the browser included.",
 }
-"""Columns of the table: `dragstrip_papers.evidence.SCHEMA`, and what each means."""
+"""Columns of the table, as in `dragstrip_papers.evidence.SCHEMA`, and what each column means."""
 _HEAD = "dragstrip"
 """Key of the file's metadata."""
 
@@ -62,7 +62,8 @@ class _Head(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rules: int
     """Version of the verdict's rules, by which the visits were judged."""
     cast: dict[str, str]
-    """Where the paper's own protocols were run: what plays which surrogate."""
+    """If the paper's own protocols were run, the stack that plays each surrogate; otherwise
+    empty."""
     ran: Ran
     doubts: tuple[tuple[Key, DoubtfulCell], ...] = field(name="struck")
 
@@ -78,7 +79,7 @@ class Kept(Struct, frozen=True):
 
 
 def keep(file: Path, paper: Published, ran: Ran, evidence: Evidence) -> None:
-    """Write all loads. Foreign captures that were audited are not kept."""
+    """Write all loads to a file. Other people's captures that were audited are left out."""
     head = _Head(
         paper=paper.key,
         rules=VERSION,
@@ -94,8 +95,8 @@ def keep(file: Path, paper: Published, ran: Ran, evidence: Evidence) -> None:
 
 
 def read(file: Path) -> Kept:
-    """Reads a table of loads. Raises `InputError` for another file, and for one that older rules
-    judged."""
+    """Read a table of loads. Raises `InputError` for another kind of file, and for a table that
+    older rules judged."""
     try:
         said = pl.read_parquet_metadata(file).get(_HEAD, "")
         loads = pl.read_parquet(file)
@@ -113,7 +114,7 @@ def read(file: Path) -> Kept:
             f"{VERSION}: make it anew from its capsules, with `dragstrip reproduce {head.paper} "
             "--minutes 0 --out FOLDER`"
         )
-    name = f"{file.resolve().parent.name}/{file.name}"  # most are called alike
+    name = f"{file.resolve().parent.name}/{file.name}"  # most tables have the same file name
     made = tuple(structs.replace(m, elsewhere=m.elsewhere or name) for m in head.ran.made)
     return Kept(
         file=file,
@@ -127,9 +128,9 @@ def read(file: Path) -> Kept:
 def together(
     paper: Published, ran: Ran, evidence: Evidence, others: Sequence[Kept]
 ) -> tuple[Ran, Evidence]:
-    """Joins what was run here and what others kept. Raises `InputError` for loads of another paper,
-    clock, client or of other protocols, and for a cell that two of them have: its loads were not
-    made in one sequence of blocks."""
+    """Join our own loads with tables that others kept. Raises `InputError` for loads of another
+    paper, clock, client or other protocols. Raises it too for a cell that is in two of them,
+    because its loads were not made in one sequence of blocks."""
     seen: list[tuple[str, Ran, Evidence]] = [("this folder", ran, evidence)] if ran.made else []
     for other in others:
         if other.paper != paper.key:

@@ -1,4 +1,5 @@
-"""Predicates on one stack: how it depends on a factor, and how long it takes in absolute terms."""
+"""Defines predicates on one stack: how it depends on a factor, and how long it takes in absolute
+terms."""
 
 from collections.abc import Mapping, Sequence
 from math import inf
@@ -18,8 +19,8 @@ Scale = Literal["ratio", "ms"]
 
 
 class Sensitivity(Predicate, kw_only=True, frozen=True):
-    """How much longer a stack takes on the cells `there` than on the cells `here`: as a ratio, or
-    in ms."""
+    """States how much longer a stack takes on the cells `there` than on the cells `here`, as a
+    ratio or in ms."""
 
     stack: str
     here: Where
@@ -44,9 +45,10 @@ class Sensitivity(Predicate, kw_only=True, frozen=True):
 
 
 class SensitivityOrder(Predicate, kw_only=True, frozen=True):
-    """`less` changes less from here to there than `more` does, in the typical round.
+    """States that the stack `less` changes less from here to there than the stack `more`, in the
+    typical round.
 
-    Stated as the difference in ms, or as the ratio of both ratios.
+    The number is the difference of both changes in ms, or the ratio of both ratios.
     """
 
     less: str
@@ -70,7 +72,7 @@ class SensitivityOrder(Predicate, kw_only=True, frozen=True):
 
 
 class Difference(Predicate, kw_only=True, frozen=True):
-    """a - ref in ms, over the cells together."""
+    """States `a` minus `ref` in ms, over the cells together."""
 
     a: str
     ref: str
@@ -87,7 +89,7 @@ class Difference(Predicate, kw_only=True, frozen=True):
 
 
 class Absolute(Predicate, kw_only=True, frozen=True):
-    """A stack's own time in ms, as the mean over cells."""
+    """States a stack's own time in ms, as the mean over cells."""
 
     stack: str
     at_least: float = 0.0
@@ -107,9 +109,10 @@ class Absolute(Predicate, kw_only=True, frozen=True):
 
 
 class ImpliedBytes(Predicate, kw_only=True, frozen=True):
-    """Bytes the line could carry during a load (time x rate), the mean over stacks and cells.
+    """States how many bytes the line could carry during a load (time x rate), as the mean over
+    stacks and cells.
 
-    Below `at_most` our page is lighter than the one whose published times imply more.
+    If our page is lighter than the paper's, the number lies below `at_most`.
     """
 
     stacks: list[str]
@@ -132,7 +135,8 @@ class ImpliedBytes(Predicate, kw_only=True, frozen=True):
 
 
 class Corpus(Predicate, kw_only=True, frozen=True):
-    """The pages themselves: their mean bytes, objects or bytes an object. No time is looked at."""
+    """States a property of the pages themselves: their mean bytes, objects or bytes per object. No
+    load time matters."""
 
     of: Literal["page_bytes", "objects", "object_bytes", "hosts"]
     pages: int = 1
@@ -146,7 +150,7 @@ class Corpus(Predicate, kw_only=True, frozen=True):
         if any(self.of not in factors for factors in pages.values()):
             return Answer(verdict="open", why=f"the {self.of} of a page that was run is not known")
         mean = float(np.mean([factors[self.of] for factors in pages.values()]))
-        if self.of == "object_bytes":  # of all objects, not of pages
+        if self.of == "object_bytes":  # per object of all pages, not the mean of pages
             total = sum(factors["page_bytes"] for factors in pages.values())
             mean = total / sum(factors["objects"] for factors in pages.values())
         ours = f"{mean:.6g} over {len(pages)} pages"
@@ -156,7 +160,7 @@ class Corpus(Predicate, kw_only=True, frozen=True):
 
 
 class AuditCount(Predicate, kw_only=True, frozen=True):
-    """How many foreign captures the audit finds impossible (`dragstrip audit`)."""
+    """States how many captures of others the audit finds impossible (`dragstrip audit`)."""
 
     captures: int
     at_least: int
@@ -181,7 +185,7 @@ Sides = tuple[list[Cell], list[Cell]]
 def both_sides(
     rule: Sensitivity | SensitivityOrder, stack: str, evidence: Evidence
 ) -> Sides | None:
-    """Return the cells here and there; None if one side is not run."""
+    """Return the cells `here` and `there`; None if one side was not run."""
     reached = rule.reached(evidence)
     here, there = (
         aligned(select(reached, side), [stack], rule.metric, rule.loads)
@@ -193,7 +197,7 @@ def both_sides(
 def change(
     rule: Sensitivity | SensitivityOrder, stack: str, here: Sequence[Cell], there: Sequence[Cell]
 ) -> Estimate:
-    """There against here."""
+    """Estimate the change from `here` to `there`."""
     if rule.statistic == "median":
         return by_change(rule, stack, here, there)
     logs = rule.scale == "ratio"
@@ -208,8 +212,8 @@ def change(
 def by_change(
     rule: Sensitivity | SensitivityOrder, stack: str, here: Sequence[Cell], there: Sequence[Cell]
 ) -> Typical:
-    """Return the ratio of `there` to `here`, round by round, because the rounds of a study are
-    repetitions of all its cells."""
+    """Return the ratio of `there` to `here`, round by round, because each round of a study repeats
+    all its cells."""
     logs = rule.scale == "ratio"
     units = [
         by_round(side, lambda times: np.log(times[stack]) if logs else times[stack])
@@ -219,6 +223,7 @@ def by_change(
 
 
 def _of_mean(times: Values) -> Values:
-    """Return values whose mean is the logarithm of the mean, with its spread (delta method)."""
+    """Return values whose mean is the logarithm of the mean, and whose spread is that of the
+    logarithm (delta method)."""
     mean = float(times.mean())
     return np.asarray(np.log(mean) + times / mean - 1)

@@ -1,4 +1,4 @@
-"""Loads by cell, which predicates read. They are built once from a frame of loads, or made up."""
+"""Defines loads by cell, which predicates read. They come from a frame of loads, or are made up."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -19,9 +19,9 @@ class Loads(Struct, frozen=True):
     rounds: NDArray[np.int64]
     """Index of each load's block."""
     values: Mapping[str, Values]
-    """Values by metric, NaN where a load has none."""
+    """Values by metric; NaN if a load has no value."""
     censored: NDArray[np.bool_]
-    """Whether each load never ended; such loads stand at the client's limit."""
+    """Whether each load never ended. The time of such a load is the client's limit."""
 
 
 class Measured(Struct, frozen=True, kw_only=True):
@@ -40,7 +40,7 @@ class Measured(Struct, frozen=True, kw_only=True):
         return self.study, self.page, self.network, self.connection
 
     def field(self, name: str) -> str | float | None:
-        """Return a text of the cell, or one of its factors."""
+        """Return a text field of the cell, or one of its factors."""
         return getattr(self, name) if name in CELL else self.factors.get(name)
 
 
@@ -48,9 +48,9 @@ class DoubtfulCell(Struct, frozen=True):
     """Invalid visits of a cell in doubt, see `dragstrip_papers.answers.missing`."""
 
     invalid: Mapping[str, int]
-    """Invalid visits by stack."""
+    """Number of invalid visits by stack."""
     mostly: tuple[str, ...]
-    """Stacks of which half of the visits or more are invalid."""
+    """Stacks of which at least half of the visits are invalid."""
 
 
 Key = tuple[str, str, str, str]
@@ -59,18 +59,19 @@ Key = tuple[str, str, str, str]
 
 class Evidence(Struct, frozen=True, dict=True):
     loads: pl.DataFrame
-    """One row per load, columns `dragstrip_papers.evidence.SCHEMA`. `loss` is each direction's,
-    `rate_mbps` the down rate."""
+    """One row per load, with the columns of `dragstrip_papers.evidence.SCHEMA`. `loss` is per
+    direction, `rate_mbps` is the downstream rate."""
     audit: pl.DataFrame | None = None
-    """One row per foreign capture, column `impossible`; see `dragstrip.audit.judge.AuditRow`."""
+    """One row per capture that others made, with the column `impossible`; see
+    `dragstrip.audit.judge.AuditRow`."""
     made: tuple[Measured, ...] = ()
-    """Cells that are not in the frame."""
+    """Cells that are not in the frame, because they are made up."""
     doubts: Mapping[Key, DoubtfulCell] = {}
     """Cells in doubt because of their invalid visits."""
 
     @cached_property
     def cells(self) -> tuple[Measured, ...]:
-        """Cells in the order in which the frame names them."""
+        """All cells, in the order in which the frame names them."""
         return self.made or tuple(_cells(self.loads))
 
 

@@ -1,10 +1,10 @@
-"""What a claim is about, and so what an interval counts.
+"""Defines what a claim is about, which decides what its interval covers.
 
-`these`: these very cells. Their loads could have come out otherwise, and nothing else.
-`pages`: pages like these. Other pages could have been chosen, and loads made again.
-`page`: one page that the claim names. Its loads could have come out otherwise.
+`these` means these very cells: only their loads are random. `pages` means pages like these: the
+choice of pages is random, and so are their loads. `page` means one page that the claim names: only
+its loads are random.
 
-The statistic is the paper's own. A mean has an interval by Student's t; a median one by order
+The statistic is the paper's own. A mean has an interval by Student's t, a median has one by order
 statistics (`dragstrip.stats.order_interval`).
 """
 
@@ -21,14 +21,14 @@ from dragstrip_papers.measured import Values
 
 Population = Literal["these", "pages", "page"]
 LEAST = 5
-"""Fewest loads, or pages, of a mean with an interval: as many as a median needs."""
+"""Fewest loads, or pages, for an interval of a mean. A median needs as many."""
 
 Measure = Callable[[Mapping[str, Values]], Values]
-"""One value per round, from the loads of a cell by stack."""
+"""Returns one value per round, from the loads of a cell by stack."""
 
 
 class Sample(Struct, frozen=True):
-    """What the loads of one cell add to a sum: `weight` times the mean of `values`."""
+    """The contribution of one cell's loads to a sum: `weight` times the mean of `values`."""
 
     values: Values
     weight: float
@@ -44,10 +44,11 @@ def estimate(
     *,
     ratio: bool = False,
 ) -> Estimate:
-    """Return a number over some cells: the mean over them of each cell's own.
+    """Estimate a number over some cells: the mean of the cells' own numbers.
 
-    `each` gives it round by round, for medians; `means` gives values whose mean is the number of
-    the cell's means, with its spread (delta method). `ratio`: both are logarithms.
+    `each` computes a cell's number round by round, for medians. `means` computes values whose mean
+    is the number of the cell's means, and whose spread is that number's (delta method). With
+    `ratio`, both are logarithms.
     """
     if statistic == "mean":
         return summed(evenly(found, means), population, ratio=ratio)
@@ -59,20 +60,20 @@ def estimate(
 
 
 def evenly(found: Sequence[Cell], means: Measure, sign: int = 1) -> list[Sample]:
-    """Return the samples whose sum is the mean over the cells."""
+    """Return samples whose sum is the mean over the cells."""
     weight = sign / len(found)
     return [Sample(means(cell.times), weight, cell.page) for cell in found]
 
 
 def summed(samples: Sequence[Sample], population: Population, *, ratio: bool = False) -> Mean:
-    """Return the sum of samples. They are independent of each other."""
+    """Return the sum of samples that are independent of each other."""
     over = _over_pages if population == "pages" else _over_loads
     value, error, freedom = over(samples)
     return Mean(value, error, freedom, guard=SKEWED, ratio=ratio)
 
 
 def _over_loads(samples: Sequence[Sample]) -> tuple[float, float, float]:
-    """Return the sum, its standard error and degrees of freedom, if the loads were made again.
+    """Return the sum, its standard error and its degrees of freedom, if the loads were made again.
 
     Source: Satterthwaite, "An approximate distribution of estimates of variance components",
     Biometrics Bulletin 2 (1946), 110-114; for two samples this is Welch's test.
@@ -89,11 +90,12 @@ def _over_loads(samples: Sequence[Sample]) -> tuple[float, float, float]:
 
 
 def _over_pages(samples: Sequence[Sample]) -> tuple[float, float, float]:
-    """Return the sum, its error and freedom, if other pages like these were loaded.
+    """Return the sum, its standard error and its degrees of freedom, if other pages like these were
+    loaded.
 
-    What the pages of a sample differ by is both: what pages have to themselves, and the noise of
-    their loads. So Student's t of the pages' own numbers has both variances (Searle, Casella and
-    McCulloch, "Variance Components", 1992, section 3.6: the balanced one-way design).
+    The pages of a sample differ by their own effects and by the noise of their loads. So Student's
+    t of the pages' own numbers includes both variances (Searle, Casella and McCulloch, "Variance
+    Components", 1992, section 3.6: the balanced one-way design).
     """
     pages: dict[str, float] = {}
     for s in samples:

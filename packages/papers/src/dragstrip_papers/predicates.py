@@ -1,4 +1,4 @@
-"""All kinds of predicates: a claim's `predicate` table names one by its `kind`.
+"""Lists all kinds of predicates. A claim's `predicate` table names one of them by its `kind`.
 
 The set is closed. A kind is a pure function of the evidence and of the parameters in the table.
 """
@@ -36,8 +36,8 @@ from dragstrip_papers.scenarios import Rule7010, ScenarioShare, Tree
 from dragstrip_papers.shares import Extreme, FasterShare, ShareOrder
 
 VERSION = 2
-"""Raised with every change of predicates, estimators or evidence that can change an answer.
-CHANGELOG.md says what changed."""
+"""Version of the predicates. Every change of predicates, estimators or evidence that can change an
+answer raises it. CHANGELOG.md says what changed."""
 
 Simple = (
     Absolute
@@ -71,29 +71,31 @@ Simple = (
 
 
 class All(Predicate, kw_only=True, frozen=True):
-    """Every part holds."""
+    """States that every part holds."""
 
     parts: list[Simple]
     loads: int = 1
-    """Least loads of the whole; its parts have and check their own."""
+    """Least loads of the whole predicate. Each part has its own number and checks it."""
 
     def answer(self, evidence: Evidence) -> Answer:
         return all_of(_answers(self.parts, evidence))
 
 
 class Either(Predicate, kw_only=True, frozen=True):
-    """One reading holds, where the paper leaves open which it means; the answer shows all."""
+    """States that one of several readings holds, if the paper leaves open which it means. The
+    answer shows all readings."""
 
     parts: list[Simple]
     loads: int = 1
-    """Least loads of the whole; its parts have and check their own."""
+    """Least loads of the whole predicate. Each part has its own number and checks it."""
 
     def answer(self, evidence: Evidence) -> Answer:
         return any_of(_answers(self.parts, evidence))
 
 
 def _answers(parts: Sequence[Simple], evidence: Evidence) -> list[Answer]:
-    """Answers of all parts, each number named by the stacks it compares where these differ."""
+    """Return the answers of all parts. If the parts compare different stacks, each number is
+    labelled with its stacks."""
     names = [_compared(part) for part in parts]
     named = len(set(names)) > 1
     found = [ask(part, evidence) for part in parts]
@@ -115,6 +117,6 @@ KINDS: tuple[type[Predicate], ...] = (*get_args(Simple), All, Either)
 
 
 def stacks_of(predicate: AnyPredicate, among: Iterable[str]) -> list[str]:
-    """Which of these stacks a predicate speaks of."""
+    """Return which of these stacks a predicate names."""
     text = msgspec.json.encode(predicate).decode()
     return [stack for stack in among if f'"{stack}"' in text]

@@ -1,4 +1,5 @@
-"""How a capsule was made, so that a number can be made again: command, program, machine."""
+"""Describes how a capsule was made, so that a number can be reproduced: command, program,
+machine."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -7,18 +8,18 @@ from dragstrip.results.manifest import Start
 
 
 def command(argv: Sequence[str]) -> str:
-    """Return the command as someone else would type it, without this machine's folders."""
+    """Return the command as other people would type it, without this machine's folders."""
     ours = (Path(a).name if a.startswith(("/", "..", "docs/")) else a for a in argv[1:])
     return " ".join(["dragstrip", *ours])
 
 
 def commands(starts: Iterable[Start]) -> tuple[str, ...]:
-    """Return commands that made it, each once."""
+    """Return the commands that made a capsule, each once."""
     return tuple(dict.fromkeys(command(start.command) for start in starts))
 
 
 def made_by(starts: Iterable[Start]) -> tuple[str, ...]:
-    """Program, machine and browsers of all starts, each once."""
+    """Describe program, machine and browsers of all starts, each once."""
     return tuple(dict.fromkeys(_sentence(start) for start in starts))
 
 

@@ -1,4 +1,4 @@
-"""The cells that a predicate looks at, among those of a study or the measured ones."""
+"""Finds the cells that a predicate is about, among those of a study or the measured ones."""
 
 from collections.abc import Callable, Iterable
 
@@ -10,11 +10,11 @@ from dragstrip_papers.predicates import AnyPredicate
 _SIDES = ("here", "there", "more", "less")
 
 Field = Callable[[str], object]
-"""A cell's field by name."""
+"""Returns a cell's field by name."""
 
 
 def looks_at(predicate: AnyPredicate, field: Field) -> bool:
-    """Return whether a predicate looks at a cell with these fields, whatever its stacks."""
+    """Return whether a predicate is about a cell with these fields, whatever its stacks."""
     if parts := getattr(predicate, "parts", None):
         return any(looks_at(part, field) for part in parts)
     if isinstance(predicate, AuditCount):

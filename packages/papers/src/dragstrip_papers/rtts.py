@@ -1,4 +1,4 @@
-"""Predicates in round trips: handshakes, and QUIC's lead without its shorter handshake."""
+"""Defines predicates in round trips: handshakes, and QUIC's lead without its shorter handshake."""
 
 from collections.abc import Sequence
 from math import inf, sqrt
@@ -15,10 +15,11 @@ from dragstrip_papers.shares import doubt
 
 
 class HandshakeRtts(Predicate, kw_only=True, frozen=True):
-    """Round trips before the document's request leaves, on every page and network.
+    """States how many round trips pass before the document's request leaves, on every page and
+    network.
 
-    The answer's first byte is not used: a TLS record larger than the first flight delays it by
-    another round trip. Cells without delay are left out.
+    The answer's first byte is not used: a TLS record larger than the first flight delays that byte
+    by another round trip. Cells without delay are left out.
     """
 
     stack: str
@@ -39,7 +40,8 @@ class HandshakeRtts(Predicate, kw_only=True, frozen=True):
 
 
 class OneRtt(Predicate, kw_only=True, frozen=True):
-    """Difference of the means of one page less one round trip, in RTT (`stats.one_rtt`)."""
+    """States the difference of the means of one page less one round trip, in round trips
+    (`stats.one_rtt`)."""
 
     a: str
     ref: str
@@ -48,7 +50,8 @@ class OneRtt(Predicate, kw_only=True, frozen=True):
     statistic: Statistic = "mean"
     population: Population = "page"
     frame_ms: float = 0.0
-    """An estimate that is nearer to an end of the band than this decides nothing."""
+    """Length of a frame in ms, or 0. An estimate that is nearer than this to an end of the band
+    cannot decide."""
 
     def answer(self, evidence: Evidence) -> Answer:
         found = self.found(evidence, self.a, self.ref)
@@ -68,21 +71,23 @@ class OneRtt(Predicate, kw_only=True, frozen=True):
 
 
 ALONE = 1.8
-"""A single row may decide. With this it does where its loads show its side at 2.5 %, not at 5 %."""
+"""Factor on the variance of a row. A single row may decide the table. With this factor it decides
+only if its loads show its side at 2.5 %, not at 5 %."""
 
 
 class Tally(Struct, frozen=True, forbid_unknown_fields=True):
-    """Rows of the table, tolerance included."""
+    """Allowed numbers of rows of the table, tolerance included."""
 
     low: int = 0
     high: int = 10_000
 
 
 class OneRttTable(Predicate, kw_only=True, frozen=True):
-    """The whole table: rows within one round trip, rows above zero, and the greatest magnitude.
+    """States a property of the whole table: rows within one round trip, rows above zero, and the
+    greatest magnitude.
 
     `cells` counts rows: pages x networks x metrics. Only rows whose loads do not show a side could
-    fall the other way; the rows of one page's visits do so together.
+    fall the other way; the rows of one page's visits fall together.
     """
 
     a: str
@@ -93,7 +98,7 @@ class OneRttTable(Predicate, kw_only=True, frozen=True):
     greatest: Band | None = None
     population: Population = "page"
     frame_ms: float = 0.0
-    """Distance from zero below which the side of a row is left open."""
+    """Distance in ms from zero below which the side of a row is left open."""
 
     def answer(self, evidence: Evidence) -> Answer:
         by_metric = [
@@ -125,7 +130,8 @@ class OneRttTable(Predicate, kw_only=True, frozen=True):
 
 
 class Magnitude(Struct, frozen=True):
-    """The size of a number that may have either sign: an interval over zero begins there."""
+    """The absolute size of a number of either sign. If the number's interval contains zero, the
+    interval of the size begins at zero."""
 
     of: Estimate
 
@@ -155,19 +161,21 @@ class Magnitude(Struct, frozen=True):
 
 
 def corrected(cell: Cell, a: str, ref: str) -> Mean:
-    """Return the lead that is left, in round trips: that of the means (`stats.one_rtt`)."""
+    """Return the lead in round trips that is left after the correction, from the means
+    (`stats.one_rtt`)."""
     return summed([Sample(_leads(cell, a, ref), 1.0)], "page")
 
 
 def _leads(cell: Cell, a: str, ref: str) -> Values:
-    """Return the lead that is left in each round, in round trips."""
+    """Return the lead in round trips that is left after the correction, in each round."""
     rtt_ms = cell.factors["rtt_ms"]
     return (cell.times[a] - cell.times[ref] + rtt_ms) / rtt_ms
 
 
 def _tally(hits: Sequence[bool], chances: Sequence[float], groups: Sequence[str]) -> Mean:
-    """Return the number of rows, with the error of those that could fall the other way. `chances`
-    are those of a hit if the loads were made again. Rows of a group are taken to err together."""
+    """Return the number of hits among the rows, with the error from rows that could fall the other
+    way. `chances` are the chances of a hit if the loads were made again. Rows of a group are taken
+    to err together."""
     spread: dict[str, float] = {}
     for p, group in zip(chances, groups, strict=True):
         spread[group] = spread.get(group, 0.0) + sqrt(ALONE * doubt(min(max(p, 0.0), 1.0)))

@@ -1,4 +1,4 @@
-"""megyesi2016's predicates: who wins a scenario by the 70 % / 10 % rule."""
+"""Defines megyesi2016's predicates: which protocol wins a scenario by the 70 % / 10 % rule."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -24,8 +24,8 @@ LEAST_LOADS = 5
 
 
 class Levels(Struct, frozen=True, forbid_unknown_fields=True):
-    """Levels of a factor. Values from `split` on are `high`; a value of `either` may be read both
-    ways."""
+    """Levels of a factor. Values from `split` on are `high`; a value in `either` may be read as
+    either level."""
 
     factor: str
     split: float
@@ -41,8 +41,8 @@ class Levels(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Scenarios(Predicate, kw_only=True, frozen=True):
-    """A study's scenarios. `names` says which of our stacks stands for which of the paper's
-    protocols."""
+    """A predicate on a study's scenarios. `names` says which of our stacks stands for which
+    protocol of the paper."""
 
     names: dict[str, str]
 
@@ -55,7 +55,7 @@ class Scenarios(Predicate, kw_only=True, frozen=True):
 
 
 class Rule7010(Scenarios, kw_only=True, frozen=True):
-    """The same winner in every one of the scenarios; EQUAL is one."""
+    """States that every scenario has the same winner; EQUAL counts as a winner."""
 
     winner: str
 
@@ -84,7 +84,7 @@ class Rule7010(Scenarios, kw_only=True, frozen=True):
 
 
 class ScenarioShare(Scenarios, kw_only=True, frozen=True):
-    """Share of the scenarios with this winner."""
+    """States the share of the scenarios that have this winner."""
 
     winner: str
     at_least: float = 0.0
@@ -99,9 +99,11 @@ class ScenarioShare(Scenarios, kw_only=True, frozen=True):
 
 
 class Tree(Scenarios, kw_only=True, frozen=True):
-    """Agreement with a published tree: share of scenarios with the winner of a leaf they fall in.
+    """States how well scenarios agree with a published tree: the share of scenarios that have the
+    winner of their leaf.
 
-    A scenario whose factor the paper does not place falls in two leaves and may agree with either.
+    If the paper does not assign a level to a scenario's factor, the scenario falls into two leaves
+    and may agree with either.
     """
 
     levels: dict[str, Levels]
@@ -139,7 +141,8 @@ def resampled_winners(cell: Cell, names: Mapping[str, str], seed: int) -> Winner
 
 @lru_cache(maxsize=256)
 def _drawn(seed: int, blocks: int) -> NDArray[np.int32]:
-    """Return how often each block is in a sample (a column each): the first has every one once."""
+    """Return how often each block is in each sample, one column per sample. The first sample has
+    every block once."""
     draw = np.random.default_rng([seed, blocks])
     rows = draw.integers(blocks, size=(RESAMPLES, blocks))
     counts = [np.bincount(row, minlength=blocks) for row in rows]
@@ -147,8 +150,8 @@ def _drawn(seed: int, blocks: int) -> NDArray[np.int32]:
 
 
 def _winners(times: Mapping[str, NDArray[np.float64]], drawn: NDArray[np.int32]) -> Winners:
-    """Return winners of many samples at once, as `dragstrip_papers.stats.rule7010.winners` finds
-    those of one."""
+    """Return the winners of many samples at once. For one sample,
+    `dragstrip_papers.stats.rule7010.winners` finds the same."""
     blocks, samples = drawn.shape
     bars = {name: (1 - FASTER) * (t @ drawn) / blocks for name, t in times.items()}
     below = {name: _below(t, drawn) for name, t in times.items()}
@@ -170,7 +173,7 @@ def _winners(times: Mapping[str, NDArray[np.float64]], drawn: NDArray[np.int32])
 def _below(
     times: NDArray[np.float64], drawn: NDArray[np.int32]
 ) -> Callable[[NDArray[np.float64]], NDArray[np.int32]]:
-    """Return the number of loads of each sample that take at most this long."""
+    """Return a function that counts the loads of each sample that take at most a given time."""
     order = np.argsort(times)
     rising = times[order]
     counts = np.zeros((len(times) + 1, drawn.shape[1]), dtype=np.int32)
@@ -180,8 +183,8 @@ def _below(
 
 
 def _sureness(share: float, loads: int) -> float:
-    """Return the p of a share of resamples. A few loads are resampled into too narrow a spread, so
-    p is raised."""
+    """Return the p of a share of resamples. Resamples of a few loads spread too little, so p is
+    raised."""
     return min(1.0, share * sqrt(loads / (loads - 2)) + ALPHA / loads)
 
 

@@ -1,4 +1,4 @@
-"""Predicates that count cells, as biswal2016 does, or take the most extreme one."""
+"""Defines predicates that count cells, as biswal2016 does, or that take the most extreme cell."""
 
 from collections.abc import Mapping, Sequence
 from math import inf, sqrt
@@ -21,9 +21,10 @@ LEAST_LOADS = 2
 
 
 class FasterShare(Predicate, kw_only=True, frozen=True):
-    """Share of cells in which `a` is faster than every one of `than` (`stats.biswal_share`).
+    """States the share of cells in which `a` is faster than every stack of `than`
+    (`stats.biswal_share`).
 
-    The claim is about these very cells, so only those whose loads do not distinguish the stacks
+    The claim is about these very cells, so only cells whose loads do not distinguish the stacks
     could fall the other way. Cells that were not run could all fall either way.
     """
 
@@ -32,8 +33,8 @@ class FasterShare(Predicate, kw_only=True, frozen=True):
     at_least: float = 0.0
     at_most: float = 1.0
     take: int | None = None
-    """Number of loads that decide a cell in the paper (biswal2016: 5). If there are more, each full
-    set of that size decides separately, and the share is the mean over the sets."""
+    """Number of loads that decide a cell in the paper (biswal2016: 5). If there are more loads,
+    each full set of that size decides separately, and the share is the mean over the sets."""
 
     def answer(self, evidence: Evidence) -> Answer:
         found = self.found(evidence, self.a, *self.than)
@@ -52,8 +53,8 @@ class FasterShare(Predicate, kw_only=True, frozen=True):
 
 
 def settle_share(share: Mean, have: int, cells: int, at_least: float, at_most: float) -> Answer:
-    """Settles a share of all `cells` that a claim is about: those that are missing could fall
-    either way."""
+    """Settle a share of all `cells` that a claim is about. Cells that are missing could fall either
+    way."""
     total = max(cells, have)
     missing, factor = total - have, total / have
     why = f"{missing} of its {total} cells are not run" if missing else ""
@@ -67,14 +68,14 @@ def settle_share(share: Mean, have: int, cells: int, at_least: float, at_most: f
 
 
 class ShareOrder(Predicate, kw_only=True, frozen=True):
-    """`a` wins at least as large a share of the cells `more` as of the cells `less`."""
+    """States that `a` wins at least as large a share of the cells `more` as of the cells `less`."""
 
     a: str
     than: list[str]
     more: Where
     less: Where
     same: float | None = None
-    """Shares that differ by less are no difference."""
+    """Difference of shares below which they count as equal."""
     take: int | None = None
     """Number of loads that decide a cell, as in `FasterShare`."""
 
@@ -96,7 +97,7 @@ class ShareOrder(Predicate, kw_only=True, frozen=True):
 
 
 class Extreme(Predicate, kw_only=True, frozen=True):
-    """The greatest b / a over all cells, stacks `b` and metrics."""
+    """States the greatest b / a over all cells, stacks `b` and metrics."""
 
     a: str
     b: list[str]
@@ -125,7 +126,8 @@ class Extreme(Predicate, kw_only=True, frozen=True):
 def _wins(
     found: Sequence[Cell], a: str, than: Sequence[str], rule: "FasterShare | ShareOrder"
 ) -> tuple[float, float]:
-    """Return the share of cells in which `a` is below all others, and its standard error."""
+    """Return the share of cells in which `a` is below all others, and the share's standard
+    error."""
     won: list[float] = []
     noise: list[float] = []
     for group in _as_long(found):
@@ -140,20 +142,22 @@ def _wins(
 def _decided(
     times: Mapping[str, Values], a: str, than: Sequence[str], rule: "FasterShare | ShareOrder"
 ) -> tuple[Values, Values]:
-    """Return whether `a` is below all others, and the variance of that; a row of `times` a cell."""
+    """Return whether `a` is below all others, and the variance of that result. `times` has one row
+    per cell."""
     centre = {s: _centres(rows, rule.statistic) for s, rows in times.items()}
     sure = np.min([_chances(times[s], times[a], rule.statistic) for s in than], axis=0)
     return np.all([centre[a] < centre[s] for s in than], axis=0), doubt(sure)
 
 
 def _sets(blocks: int, take: int | None) -> list[slice]:
-    """Return the sets of loads that each decide a cell; loads that fill no set are left out."""
+    """Return the sets of loads that each decide a cell. Loads that do not fill a set are left
+    out."""
     size = min(take or blocks, blocks)
     return [slice(i * size, (i + 1) * size) for i in range(blocks // size)]
 
 
 def _as_long(found: Sequence[Cell]) -> list[list[Cell]]:
-    """Return cells by their number of blocks."""
+    """Group cells by their number of blocks."""
     groups: dict[int, list[Cell]] = {}
     for cell in found:
         groups.setdefault(cell.blocks, []).append(cell)
@@ -165,15 +169,15 @@ def _centres(rows: Values, statistic: Statistic) -> Values:
 
 
 def _chances(slow: Values, fast: Values, statistic: Statistic) -> Values:
-    """Chances that the centre of such loads is above that of the others, if all were made again;
-    one row per cell."""
+    """Return the chances that the centre of the loads `slow` is above that of the loads `fast`, if
+    all were made again; one per cell."""
     from scipy.special import stdtr
 
     n = slow.shape[1]
     if n < LEAST_LOADS:
         return np.full(len(slow), 0.5)
     a, b = np.log(slow), np.log(fast)
-    wide = 1.0 if statistic == "mean" else sqrt(np.pi / 2)  # a median's standard error
+    wide = 1.0 if statistic == "mean" else sqrt(np.pi / 2)  # factor of a median's standard error
     error = wide * np.sqrt((a.var(axis=1, ddof=1) + b.var(axis=1, ddof=1)) / n)
     apart = _centres(a, statistic) - _centres(b, statistic)
     none = error == 0
@@ -182,7 +186,7 @@ def _chances(slow: Values, fast: Values, statistic: Statistic) -> Values:
 
 
 def doubt(chance: Chance) -> Chance:
-    """Return variance of an outcome that has about this chance.
+    """Return the variance of a result that has about this chance.
 
     With an estimated chance p, p (1 - p) is too small by a third if the true chance is one half,
     and too large otherwise.

@@ -5,8 +5,8 @@ from typing import Literal
 from msgspec import Struct
 
 Read = Literal["in full", "in part", "abstract", "second-hand"]
-"""How much of a source was read. `second-hand`: what others say of it. The rest was read at the
-source."""
+"""How much of a source was read. `second-hand` means that only what others say of it was read; for
+the rest the source itself was read."""
 
 
 class Source(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -16,7 +16,7 @@ class Source(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     year: int
     venue: str
     link: str
-    """A DOI, an arXiv number or an address."""
+    """A DOI, an arXiv number or an address of the publication."""
     read: Read
     note: str = ""
 

@@ -1,4 +1,4 @@
-"""The demo page's pictures: landscapes painted by an algorithm, each from a seed and a palette."""
+"""Paints the demo page's pictures: landscapes, each from a seed and a palette."""
 
 import io
 import math
@@ -32,13 +32,13 @@ def paint(scene: str, palette: str, seed: int, width: int, height: int) -> Image
     """Return one picture; `scene` is a key of `SCENES`, `palette` one of `PALETTES`."""
     draw = random.Random(f"{scene}:{seed}")
     colours = PALETTES[palette]
-    # Painted at twice the size and shrunk, so that edges are smooth.
+    # The picture is painted at twice the size and shrunk, so that edges are smooth.
     image = SCENES[scene](_sky(colours, draw, 2 * width, 2 * height), colours, draw)
     return _grain(image.reduce(2), draw)
 
 
 def portrait(palette: str, seed: int, size: int) -> Image.Image:
-    """Head and shoulders against a plain wall."""
+    """Return a portrait: head and shoulders against a plain wall."""
     draw = random.Random(f"portrait:{seed}")
     coat, wall, _, far, near = PALETTES[palette]
     image = Image.new("RGB", (4 * size, 4 * size), wall)
@@ -70,7 +70,7 @@ def _mix(a: Colour, b: Colour, share: float) -> Colour:
 
 
 def _noise(draw: random.Random, width: int, height: int, cells: int) -> Plane:
-    """Clouds as values from 0 to 1: octaves of coarse random grids, smoothly enlarged."""
+    """Return clouds as values from 0 to 1: octaves of coarse random grids, smoothly enlarged."""
     total = np.zeros((height, width), dtype=np.float32)
     for octave in range(4):
         side = cells << octave
@@ -87,7 +87,8 @@ def _image(pixels: Plane) -> Image.Image:
 
 
 def _grain(image: Image.Image, draw: random.Random) -> Image.Image:
-    """Return the picture with film grain. Without grain it would compress unlike any photograph."""
+    """Return the picture with film grain. Without grain the picture would compress unlike any
+    photograph."""
     pixels = np.asarray(image, dtype=np.int16)
     count = image.width * image.height
     grain = np.frombuffer(draw.randbytes(count), dtype=np.uint8).reshape(pixels.shape[:2])
@@ -116,7 +117,8 @@ def _sky(colours: Palette, draw: random.Random, width: int, height: int) -> Imag
 
 
 def _ridge(draw: random.Random, width: int, rough: float) -> Polyline:
-    """Heights of a skyline around 0, at most about 1; `rough` is the weight of its small waves."""
+    """Return the heights of a skyline around 0, at most about 1; `rough` is the weight of its small
+    waves."""
     x = np.linspace(0, 1, width)
     line = np.zeros(width)
     for octave in range(7):
@@ -155,7 +157,8 @@ def _mountains(image: Image.Image, colours: Palette, draw: random.Random) -> Ima
 
 
 def _sea(image: Image.Image, colours: Palette, draw: random.Random) -> Image.Image:
-    """Water that mirrors the sky in streaks, with sails on it."""
+    """Return the picture with water that mirrors the sky in streaks, and with sails on the
+    water."""
     width, height = image.size
     shore = int(height * 0.58)
     mirror = image.crop((0, 0, width, shore)).transpose(Image.Transpose.FLIP_TOP_BOTTOM)
@@ -249,8 +252,8 @@ SCENES: dict[str, Callable[[Image.Image, Palette, random.Random], Image.Image]] 
 
 
 def contours(seed: int, width: int, height: int, levels: int) -> npt.NDArray[np.uint8]:
-    """Return a contour map: the index, below `levels`, of each pixel's height, with a line where it
-    changes."""
+    """Return a contour map: the index, below `levels`, of each pixel's height, with a line wherever
+    the index changes."""
     relief = _noise(random.Random(f"map:{seed}"), width, height, 3)
     fine = np.floor(relief * (levels * 4 - 1)).astype(np.uint8)
     line = (fine != np.roll(fine, 1, axis=0)) | (fine != np.roll(fine, 1, axis=1))

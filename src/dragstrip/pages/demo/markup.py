@@ -1,4 +1,4 @@
-"""The demo page's HTML: the template of `assets` filled with the stories."""
+"""Writes the demo page's HTML: the template of `assets` filled with the stories."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -16,7 +16,7 @@ class Story(Struct, frozen=True, kw_only=True):
     scene: str
     palette: str
     image: str = ""
-    """URL of its picture."""
+    """URL of the story's picture; empty without one."""
 
 
 def document(

@@ -1,4 +1,4 @@
-"""The demo page as a recording: every object, its host, its type and its headers."""
+"""Makes the demo page as a recording: every object, its host, its type and its headers."""
 
 import hashlib
 import math
@@ -153,7 +153,7 @@ def _map(width: int, height: int) -> bytes:
 
 
 def _tides() -> dict[str, object]:
-    """Tide tables with high water about twice a day, a little later in each harbour."""
+    """Return tide tables with high water about twice a day, a little later in each harbour."""
     steps = range(0, 48 * 60 + 1, _TIDE_STEP_MINUTES)
     return {
         "step_minutes": _TIDE_STEP_MINUTES,

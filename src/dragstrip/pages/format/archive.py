@@ -49,7 +49,8 @@ _FAMILIES: Mapping[str, Literal["h1", "h2", "h3"]] = {
     "h3": "h3",
     "quic": "h3",
 }
-"""Protocol by the beginning of a HAR's httpVersion. Google QUIC counts as HTTP/3."""
+"""Protocol of an answer, by the beginning of its httpVersion in a HAR. Google QUIC counts as
+HTTP/3."""
 _EXTENSIONS = {
     "text/html": ".html",
     "text/css": ".css",
@@ -104,7 +105,8 @@ def read_screenshot(page: Page) -> bytes | None:
 
 
 def _write_zip(file: IO[bytes], text: bytes, recording: Recording) -> None:
-    # Stored and not deflated: bodies are mostly compressed, and equal input gives equal bytes.
+    # Members are stored and not deflated: bodies are mostly compressed, and equal input gives equal
+    # bytes.
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr(zipfile.ZipInfo(HAR_MEMBER, _ZIP_TIME), text)
         written = set()
@@ -138,8 +140,8 @@ class _Flaw(ValueError):
 
 
 def _body_sizes(archive: zipfile.ZipFile) -> dict[str, int]:
-    """Return length of each body member. Raises `_Flaw` unless a member's name is the SHA-256 of
-    its bytes."""
+    """Return the length of each body member. Raises `_Flaw` unless a member's name is the SHA-256
+    of its bytes."""
     names = archive.namelist()
     if not names or names[0] != HAR_MEMBER:
         raise _Flaw("it must be the first member of the archive")
@@ -348,7 +350,7 @@ def _pairs(pairs: list[tuple[str, str]] | tuple[tuple[str, str], ...]) -> tuple[
 
 
 def member_name(body: bytes, mime: str) -> str:
-    """Name of the zip member that holds `body`. Its extension is only for people."""
+    """Return the name of the zip member that holds `body`. Its extension is only for people."""
     return hashlib.sha256(body).hexdigest() + _EXTENSIONS.get(mime, ".bin")
 
 

@@ -20,16 +20,17 @@ class TooLong(ValueError):
     """Raised if a body decodes to more bytes than allowed."""
 
 
-# Decoders get the body and how many bytes they may return, one more than may be; -1 for all.
+# A decoder gets the body and the most bytes to return, which is one more than allowed; -1 means
+# all.
 
 
 def _inflate(body: bytes, most: int, window_bits: int) -> bytes:
-    # Like browsers, take what a body that was cut short still holds.
+    # Browsers too decode as much as there is of a body that was cut short.
     return zlib.decompressobj(window_bits).decompress(body, max(most, 0))
 
 
 def _deflate(body: bytes, most: int) -> bytes:
-    # RFC 9110 means zlib's wrapper; some servers send bare deflate, and browsers take both.
+    # RFC 9110 means zlib's wrapper. Some servers send bare deflate, and browsers accept both.
     try:
         return _inflate(body, most, zlib.MAX_WBITS)
     except zlib.error:
@@ -91,7 +92,8 @@ _TRIED: Mapping[str, Sequence[int]] = {
     "zstd": (1, 3, 9, 19),
 }
 _SLOW_BYTES = 400_000
-"""Longer bodies skip the two slowest compression levels, which would take seconds."""
+"""Length in bytes from which bodies skip the two slowest compression levels, which would take
+seconds."""
 
 
 def encode(body: bytes, coding: str, level: int) -> bytes:

@@ -22,7 +22,7 @@ def write_document_root(page: Page, folder: Path) -> None:
         written: dict[Path, str] = {}
         for entry in har.decode(archive.read(HAR_MEMBER)).log.entries:
             if is_socket(entry):
-                continue  # what a server does with it is its own choice
+                continue  # servers differ in what they do with such a path
             url = entry.request.url
             if entry.request.method != "GET" or entry.response.status != 200:
                 raise PageError(

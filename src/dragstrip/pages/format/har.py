@@ -1,4 +1,4 @@
-"""HAR 1.2 as typed records, with the `_dragstrip` fields of docs/reference/page-format.md.
+"""Defines HAR 1.2 as typed records, with the `_dragstrip` fields of docs/reference/page-format.md.
 
 The records have only the fields that a page file needs; all other fields are ignored.
 """
@@ -67,7 +67,7 @@ class Timings(Part, frozen=True, kw_only=True):
 
 
 class Initiator(Part, frozen=True, kw_only=True, omit_defaults=True):
-    """The initiator in the format of browsers' own exports."""
+    """The initiator of a request, in the format of browsers' own exports."""
 
     url: str = ""
     inferred: bool = False
@@ -108,7 +108,7 @@ class Entry(Part, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class PageTimings(Part, frozen=True, kw_only=True, omit_defaults=True):
-    """Times of the recorded visit. Left out if a recording has bodies but no visit."""
+    """Times of the recorded visit. They are left out if a recording has bodies but no visit."""
 
     on_load: float | None = None
 

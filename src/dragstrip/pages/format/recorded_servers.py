@@ -1,4 +1,5 @@
-"""The servers of a recording: their addresses, and the hosts that their certificates cover."""
+"""Finds the servers of a recording: their addresses, and the hosts that their certificates
+cover."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -52,7 +53,7 @@ def settled(told: Told) -> tuple[list[str], list[str]]:
 
 
 def addresses(told: Told) -> dict[str, str]:
-    """Return the address that answered most often, by host; the first one wins a tie. Hosts without
+    """Return the address that answered most often, by host; on a tie the first one. Hosts without
     an address are left out."""
     counts: dict[str, Counter[str]] = {}
     for host, ip in told:
@@ -63,8 +64,8 @@ def addresses(told: Told) -> dict[str, str]:
 
 def certificate(details: Any) -> Certificate | None:
     """Return the certificate in a `Network.SecurityDetails` of the DevTools protocol. Browsers'
-    HARs contain it, too: WebPageTest's completely, Playwright's without the alternative names. None
-    if it contains no names."""
+    HARs contain this object, too: WebPageTest's completely, Playwright's without the alternative
+    names. None if it has no names."""
     if not isinstance(details, dict):
         return None
     listed = details.get("sanList")
@@ -77,7 +78,7 @@ def certificate(details: Any) -> Certificate | None:
 def covered(
     shown: Iterable[tuple[str, Certificate | None]], hosts: Iterable[str]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the members of `hosts` that a host's certificate covers, by host. If a host showed
+    """Return for each host which members of `hosts` its certificate covers. If a host showed
     several certificates, its first one counts.
 
     A certificate covers its names (RFC 9525) and every host that showed it.

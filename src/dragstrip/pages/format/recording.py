@@ -42,7 +42,7 @@ class Certificate(Struct, frozen=True):
     """A server's certificate, as far as it was recorded."""
 
     id: str
-    """Id that is equal for equal certificates, as far as they were recorded."""
+    """Id of the certificate. Equal certificates have equal ids, as far as they were recorded."""
     names: tuple[str, ...]
     """DNS names in the certificate, as far as recorded. The first label may be ``*``."""
 
@@ -58,12 +58,12 @@ class Recorded(Struct, frozen=True, kw_only=True, dict=True):
     headers: Headers = ()
     request_headers: Headers = ()
     upload_bytes: int = 0
-    """Length of the request's body in bytes."""
+    """Length in bytes of the request's body."""
     held: bool = False
-    """Whether a script of the document requests it once all objects in the markup have ended. The
-    load event waits for its end."""
+    """Whether a script of the document requests the object once all objects in the markup have
+    ended. The load event waits for the object's end."""
     wire: bytes = b""
-    """The body as it crossed the wire: de-chunked, content encoding kept."""
+    """The body as it was sent over the wire: de-chunked, with its content encoding."""
     started: datetime = EPOCH
     time_ms: float = 0.0
     """Duration of the exchange in ms; 0 if not recorded."""
@@ -74,7 +74,7 @@ class Recorded(Struct, frozen=True, kw_only=True, dict=True):
     think_ms: float | None = None
     """Time in ms that the server took to answer, without the round trip; None if not recorded."""
     early_hints: tuple[str, ...] = ()
-    """`link` values of an answer with status 103 before this one (RFC 8297)."""
+    """The `link` values of an answer with status 103 (RFC 8297) that came before this answer."""
     server_ip: str = ""
     """Address of the server that answered; empty if not recorded."""
     certificate: Certificate | None = None
@@ -99,11 +99,11 @@ class Message(Struct, frozen=True, kw_only=True):
     """One message of a WebSocket."""
 
     sent: bool
-    """Whether the page sent it; otherwise its server did."""
+    """Whether the page sent the message; otherwise its server did."""
     at_ms: float
-    """Time since the socket opened, in ms."""
+    """Time in ms since the socket opened."""
     opcode: int
-    """Opcode (RFC 6455 section 11.8): 1 is text, 2 binary."""
+    """Opcode (RFC 6455 section 11.8): 1 is text, 2 is binary."""
     data: str
     """The text, or base64 if the opcode is not text."""
 
@@ -140,19 +140,20 @@ class Recording(Struct, frozen=True, kw_only=True):
     screenshot: bytes = b""
     """The page as it looked when recorded, PNG; empty without a screenshot."""
     done: str = AT_LOAD
-    """When the page counts as loaded, see `dragstrip.model.done`."""
+    """Condition for the page to count as loaded, see `dragstrip.model.done`."""
     load_ms: float | None = None
     """Load event of the recorded visit, in ms since the first request started; None if not
     recorded."""
 
 
 def one_line(text: str) -> str:
-    """Return text from a recording, shortened for use in a sentence."""
+    """Return text from a recording on one line, shortened for use in a sentence."""
     return re.sub(r"[^!-~]+", " ", text)[:200]
 
 
 def header(headers: Iterable[tuple[str, str]], name: str) -> str:
-    """Return the first header value with this name (case does not matter), or an empty string."""
+    """Return the value of the first header with this name (case does not matter), or an empty
+    string."""
     return next((v for n, v in headers if n.lower() == name), "")
 
 

@@ -1,4 +1,5 @@
-"""WebSockets in the page file: entries after all others, with the fields of Chromium's exports."""
+"""Reads WebSockets of the page file: entries after all others, with the fields of Chromium's
+exports."""
 
 import base64
 import binascii

@@ -17,7 +17,7 @@ class SpooledExchange(Recorded, frozen=True, kw_only=True, dict=True):
     """An exchange with its body on disk: its `wire` is empty."""
 
     load: Callable[[], bytes]
-    """Reads the body as it crossed the wire."""
+    """Reads the body as it was sent over the wire."""
 
 
 def whole(answer: Recorded) -> Recorded:
@@ -58,7 +58,7 @@ class Spool:
         weakref.finalize(self, self._file.close)
 
     def keep(self, body: bytes) -> Callable[[], bytes]:
-        """Store a body; returns a function that reads it back."""
+        """Store a body; return a function that reads it back."""
         at = self._end
         self._file.seek(at)
         self._file.write(body)

@@ -1,8 +1,8 @@
 """The structure of a page without its bodies: its objects, their kinds and sizes, and which object
 requests which.
 
-HARs without bodies and the corpus's stand-ins are turned into a structure. `dragstrip.pages.made`
-makes from it a page that a browser loads and paints.
+HARs without bodies and the corpus's stand-ins are turned into a structure. From a structure,
+`dragstrip.pages.made` makes a page that a browser loads and paints.
 """
 
 from datetime import datetime
@@ -13,12 +13,12 @@ from msgspec import Struct
 from dragstrip.pages.format.recording import EPOCH, Certificate, Headers
 
 ResourceKind = Literal["document", "style", "script", "image", "font", "fetch"]
-"""The kind of a request, which decides how the page makes the browser send it. A script fetches
-kinds that have no element."""
+"""The kind of a request, which decides how the page makes the browser send it. Requests of kinds
+without an element are sent by a script."""
 
 
 class Object(Struct, frozen=True, kw_only=True):
-    """One request and the shape of its answer. Other objects refer to it by its index in the
+    """One request and the shape of its answer. Other objects refer to an object by its index in the
     list."""
 
     url: str
@@ -32,26 +32,26 @@ class Object(Struct, frozen=True, kw_only=True):
     headers: Headers = ()
     """Other recorded headers that may be sent again."""
     parent: int | None = None
-    """Index of the object that must have arrived before this one is requested; None where the visit
-    starts."""
+    """Index of the object that must have arrived before this one is requested; None for the object
+    where the visit starts."""
     initiator: int | None = None
-    """Index of the object that caused the request in the recording; the parent or one of its
+    """Index of the object that caused the request in the recording: the parent or one of its
     ancestors."""
     inferred: bool = False
     """Whether the recording did not name the initiator."""
     follows: int | None = None
-    """Index of the redirect that leads here. Then the browser requests this object without the
-    page."""
+    """Index of the redirect that leads to this object. Then the browser requests the object without
+    the page."""
     location: str = ""
     """URL that a redirect leads to; empty for other answers."""
     upload: int = 0
     """Bytes of the request's body."""
     preflighted: bool = False
-    """Whether a CORS preflight precedes it."""
+    """Whether a CORS preflight precedes the request."""
     blocking: bool = True
     """Whether the parser waits for a script in the markup."""
     box: tuple[int, int] = (0, 0)
-    """Width and height of an image or frame in CSS pixels; (0, 0) chooses them by its bytes."""
+    """Width and height of an image or frame in CSS pixels; with (0, 0), its bytes decide them."""
     busy_ms: float = 0.0
     """Time in ms that a script keeps the browser busy."""
     started: datetime = EPOCH

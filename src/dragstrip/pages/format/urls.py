@@ -1,15 +1,15 @@
-"""URLs as the origin can serve them: https or http, a DNS name, any port."""
+"""Checks and normalises URLs that the origin can serve: https or http, a DNS name, any port."""
 
 import re
 from ipaddress import ip_address
 from urllib.parse import quote, urljoin, urlsplit
 
 _DNS_NAME = re.compile(r"(?!.*[-.]$)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*")
-# What a URL may hold as it stands; everything else (spaces, non-ASCII) is percent-encoded.
+# Characters that a URL may contain unchanged. All others (spaces, non-ASCII) are percent-encoded.
 URL_CHARACTERS = "%!$&'()*+,;=:@/?~|[]{}^`\\\"<>"
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
-"""A number as the last label of a host, which makes the host an IPv4 address (URL standard, section
-3.5)."""
+"""Pattern of a number as the last label of a host, which makes the host an IPv4 address (URL
+standard, section 3.5)."""
 _DEFAULT_PORT = {"http": 80, "https": 443}
 _LOCAL = "localhost"
 """A name that always means the browser's own machine (RFC 6761 section 6.3)."""
@@ -20,8 +20,8 @@ class Unservable(ValueError):
 
 
 def absolute(base: str, written: str) -> str:
-    """Resolve the reference `written` in a document at `base`, without fragment; empty if it is no
-    URL."""
+    """Resolve the reference `written` in a document at `base`, without fragment; return an empty
+    string if the result is not a URL."""
     try:
         return urljoin(base, written).partition("#")[0]
     except ValueError:  # such as a bad IPv6 literal
@@ -69,7 +69,7 @@ def servable(url: str, *, keep_http: bool = False) -> str:
     own = port in (None, _DEFAULT_PORT[parts.scheme], _DEFAULT_PORT[scheme])
     if not own and port in _DEFAULT_PORT.values():
         raise Unservable(f"port {port} is another scheme's")
-    # A browser that is sent to "/?" asks for that, and not for "/".
+    # A browser that is redirected to "/?" requests that URL, and not "/".
     mark = "?" if "?" in url.partition("#")[0] else ""
     place = host if own else f"{host}:{port}"
     return f"{scheme}://{place}{path}{mark}{query}"

@@ -1,1 +1,1 @@
-"""Pages that are not recordings: synthetic pages, stand-ins, and pages for our own tests."""
+"""Makes pages that are not recordings: synthetic pages, stand-ins, and pages for our own tests."""

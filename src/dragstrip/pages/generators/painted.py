@@ -1,4 +1,4 @@
-"""A page that paints known boxes at known times, to check what the recorded frames show."""
+"""Makes a page that paints known boxes at known times, to check what the recorded frames show."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ URL = "https://painted.test/"
 
 class PaintedBox(Struct, frozen=True):
     at_ms: int
-    """Time in ms after the start of the navigation at which it is painted."""
+    """Time in ms after the start of the navigation at which the box is painted."""
     width_percent: int
     colour: str
 

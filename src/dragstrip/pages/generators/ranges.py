@@ -1,4 +1,4 @@
-"""A page that requests part of an object, and reports whether it got exactly that part."""
+"""Makes a page that requests part of an object, and reports whether it got exactly that part."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ if (part.status === 206 && part.responseText === "{_NUMBERS[_FIRST : _LAST + 1]}
 
 
 def ranges_page(folder: Path) -> Page:
-    """Return the page, written into `folder`."""
+    """Write the page into `folder` and return it."""
     answers = (
         _answer("/", "text/html; charset=utf-8", _DOCUMENT),
         _answer("/numbers", "text/plain", _NUMBERS),

@@ -1,4 +1,4 @@
-"""Numbers and sizes of objects: ``64x10KB``, ``50x400B-8KB``."""
+"""Parses numbers and sizes of objects: ``64x10KB``, ``50x400B-8KB``."""
 
 import random
 
@@ -24,7 +24,7 @@ class Sizes(Struct, frozen=True, kw_only=True):
         """Return one size for each object: evenly spaced on a logarithmic scale, shuffled.
 
         So a page's weight does not depend on the seed. The papers do not give the distribution of
-        sizes between their limits; this one is our choice.
+        sizes between their limits; this distribution is our choice.
         """
         ratio = self.high / self.low if self.low else 1
         sizes = [round(self.low * ratio ** ((i + 0.5) / self.count)) for i in range(self.count)]

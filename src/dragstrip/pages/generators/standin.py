@@ -1,4 +1,5 @@
-"""A stand-in for a site: the structure of a page with given numbers of objects, bytes and hosts."""
+"""Makes a stand-in for a site: the structure of a page with given numbers of objects, bytes and
+hosts."""
 
 import random
 
@@ -14,14 +15,14 @@ _SHARES: tuple[tuple[ResourceKind, str, float, float], ...] = (
     ("image", "image/png", 0.12, 0.6),
     ("image", "image/gif", 0.12, 0.02),
 )
-"""Kind, type, share of the objects, and weight of one object relative to the mean. Our choice,
-close to the figures of public Web archives."""
+"""Kind, type, share of the objects, and weight of one object relative to the mean. The values are
+our choice, close to the figures of public Web archives."""
 _DOCUMENT_WEIGHT = 1.5
 _SPREAD = 0.8
 """Standard deviation of the logarithm of sizes within a kind."""
 _LEAST_BYTES = {"style": 400, "script": 400, "font": 7_000, "fetch": 60, "image": 43}
 _EARLY = 0.6
-"""Share of the objects that scripts could request which the document names itself."""
+"""Share of the objects named by the document itself, among those that scripts could request."""
 
 
 def standin(name: str, *, objects: int, size: int, hosts: int, source: str) -> Structure:
@@ -44,7 +45,7 @@ def standin(name: str, *, objects: int, size: int, hosts: int, source: str) -> S
         Object(url=f"https://{names[0]}/", kind="document", size=sizes[0], content_type="text/html")
     ]
     for index, (kind, mime, _) in enumerate(rows, start=1):
-        # The first objects take one host each, so that none is left out.
+        # The first objects get one host each, so that no host is left out.
         host = names[index] if index < hosts else _host(names, kind, draw)
         parent = _parent(made, kind, draw)
         made.append(
@@ -62,7 +63,8 @@ def standin(name: str, *, objects: int, size: int, hosts: int, source: str) -> S
 
 
 def _rows(count: int, draw: random.Random) -> list[tuple[ResourceKind, str, float]]:
-    """Kind, type and relative size of each object. Blocking ones come first, as on real pages."""
+    """Return kind, type and relative size of each object. Blocking objects come first, as on real
+    pages."""
     wanted = [(kind, mime, weight, share * count) for kind, mime, share, weight in _SHARES]
     rows: list[tuple[ResourceKind, str, float]] = []
     for kind, mime, weight, number in wanted:

@@ -3,11 +3,11 @@
 ``50x400B-8KB`` spreads the sizes over a range, ``64x10KB:script`` makes scripts (or ``style``, or
 ``mix`` of all three), ``64x10KB@4`` spreads the objects over four hosts. ``64x10KB+1x5MB:post``
 uploads 5,000,000 bytes once all objects have arrived; ``1x5MB:post`` only uploads.
-``60x20KB+1x10KB:urgent`` asks for an urgent object while its images arrive.
+``60x20KB+1x10KB:urgent`` requests an urgent object while its images arrive.
 
 Each image is a PNG of grey noise in uncompressed deflate blocks. So a browser fetches and decodes
-real pixels to the end, no proxy can shrink the bytes, and the file length is exact to the byte. A
-remainder of less than a row of pixels is put into an ancillary chunk, which decoders skip. Scripts
+real pixels to the end, no proxy can shrink the bytes, and the file length is exact to the byte.
+Bytes that do not fill a row of pixels are put into an ancillary chunk, which decoders skip. Scripts
 and style sheets are only comments of noise, which browsers parse to the end.
 """
 
@@ -26,8 +26,8 @@ from dragstrip.pages.made.text import CODE, fill
 
 DOMAIN = "synth.test"
 _BOX_PX = 24
-"""Width and height of every image. Images are so small that Chromium raises the priority of
-none."""
+"""Width and height of every image, in CSS pixels. Images are so small that Chromium raises the
+priority of none."""
 
 _SPEC = re.compile(rf"{PATTERN}(?::([a-z]+))?(?:@([0-9]{{1,5}}))?")
 _BLOCK = 65_535  # longest stored block, RFC 1951 section 3.2.4
@@ -50,7 +50,7 @@ class Spec(Sizes, frozen=True, kw_only=True):
     """A parsed specification such as ``50x400B-8KB:mix@4+1x5MB:post``."""
 
     forms: tuple[Form, ...]
-    """Forms, assigned to the objects in turn."""
+    """Forms of the objects, assigned to the objects in turn."""
     hosts: int
     uploads: Sizes = NONE
     urgent_bytes: int = 0
@@ -108,7 +108,8 @@ def _described(parsed: Spec) -> str:
 
 
 def parse_spec(spec: str) -> Spec:
-    """``"64x10KB"`` -> 64 images of 10,000 bytes on one host. Raises `PageError`."""
+    """Parse a specification such as ``64x10KB``: 64 images of 10,000 bytes on one host. Raises
+    `PageError`."""
     try:
         return _parse(spec)
     except PageError as error:

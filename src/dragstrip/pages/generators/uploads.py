@@ -1,4 +1,5 @@
-"""Uploads of a synthetic page, ``1x5MB:post``: its script POSTs noise and waits for the answer."""
+"""Adds uploads to a synthetic page, ``1x5MB:post``: its script POSTs noise and waits for the
+answer."""
 
 import re
 from collections.abc import Sequence

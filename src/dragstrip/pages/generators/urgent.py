@@ -1,8 +1,8 @@
-"""A late urgent object of a synthetic page, ``60x20KB+1x10KB:urgent``: a style sheet that the page
-asks for a while after its images.
+"""Adds a late urgent object to a synthetic page, ``60x20KB+1x10KB:urgent``: a style sheet that the
+page requests a while after its images.
 
-A timer decides when, not an image that has arrived: servers that send one image after another would
-be asked earlier than those that share the line among all.
+A timer decides when, and not the arrival of an image: with servers that send one image after
+another, the request would come earlier than with servers that send all images at once.
 """
 
 import re
@@ -14,7 +14,7 @@ from dragstrip.pages.generators.sizes import PATTERN, parse_sizes
 PATH = "urgent.css"
 _SPEC = re.compile(rf"(.*)\+{PATTERN}:urgent")
 AFTER_MS = 200
-"""Time from the parsed document to the request: the images should take longer."""
+"""Time in ms from the parsed document to the request: the images should take longer."""
 
 
 def split(spec: str) -> tuple[str, int]:
@@ -35,7 +35,7 @@ def split(spec: str) -> tuple[str, int]:
 
 
 def script(url: str) -> str:
-    """Return a script for the document's head that asks for `url` `AFTER_MS` after the document."""
+    """Return a script for the document's head that requests `url` `AFTER_MS` after the document."""
     text = files("dragstrip.pages.generators").joinpath("urgent.js").read_text()
     lines = (line.strip() for line in text.splitlines())
     code = "\n".join(line for line in lines if line and not line.startswith("//"))

@@ -26,9 +26,9 @@ class AlignedRequest(Struct, frozen=True):
 
 
 def align(visits: Sequence[Visit]) -> list[AlignedRequest]:
-    """Return requests that more than half of the visits sent to the network, by start. Requests of
-    two visits match if they have the same method, URL and number among equal ones. The remaining
-    requests are matched by URL without the query."""
+    """Return the requests that more than half of the visits sent to the network, in order of start.
+    Requests of two visits match if they have the same method, URL and number among equal requests.
+    The remaining requests are matched by URL without the query."""
     left = [[r for r in v.requests if r.protocol and not r.from_cache] for v in visits]
     rows = _taken(left, lambda r: (r.method, r.url), len(visits))
     rows += _taken(left, lambda r: (r.method, address(r.url)), len(visits) // 2 + 1)
@@ -39,7 +39,7 @@ def align(visits: Sequence[Visit]) -> list[AlignedRequest]:
 def _taken(
     left: list[list[Request]], key: Callable[[Request], Hashable], least: int
 ) -> list[dict[int, Request]]:
-    """Remove from `left` the requests whose key occurs in at least `least` visits; returns them by
+    """Remove from `left` the requests whose key occurs in at least `least` visits; return them by
     visit."""
     found: dict[Hashable, dict[int, Request]] = defaultdict(dict)
     for number, requests in enumerate(left):

@@ -1,4 +1,4 @@
-"""The bodies of a page file that can refer to other resources."""
+"""Reads the bodies of a page file that can refer to other resources."""
 
 import zipfile
 from collections.abc import Iterator
@@ -17,16 +17,17 @@ class Body(Struct, frozen=True, kw_only=True):
     location: str = ""
     """Target of a redirect, as written."""
     decoded: bytes = b""
-    """Decoded body of documents and style sheets; empty for others."""
+    """Decoded body of a document or style sheet; empty for others."""
     wire: bytes = b""
     coding: str = ""
     upload_bytes: int = 0
     held: bool = False
-    """Whether a script requests it late, see `dragstrip.pages.format.recording.Recorded.held`."""
+    """Whether a script requests the resource late, see
+    `dragstrip.pages.format.recording.Recorded.held`."""
 
 
 def bodies(page: Page) -> Iterator[Body]:
-    """Bodies in the order of the page's resources. Live pages have none."""
+    """Yield the bodies in the order of the page's resources; none for live pages."""
     if page.live:
         return
     with zipfile.ZipFile(page.path) as archive:

@@ -27,8 +27,8 @@ def by_rule(scene: Scene, asked: Sequence[PlacedRequest]) -> list[bool]:
 
 
 def by_visits(rule: Sequence[bool], rows: Sequence[AlignedRequest]) -> list[bool]:
-    """Return whether each request carries credentials, by `rule` and corrected by visits. All
-    requests on one connection are alike, even if `rule` differs for a few of them: scripts may
+    """Return whether each request carries credentials, according to `rule`, as corrected by visits.
+    All requests on one connection are alike, even if `rule` differs for a few of them: scripts may
     choose to send credentials, which no markup shows."""
     votes: list[Counter[bool]] = [Counter() for _ in rows]
     for visit in range(len(rows[0].made) if rows else 0):

@@ -2,8 +2,8 @@
 
 HTML's parser and Blink's preload scanner find a reference when its bytes arrive. A script runs when
 it has arrived, the parser has reached it, and the scripts and style sheets before it have arrived
-(HTML, section 4.12.1). A style sheet's pictures and fonts are requested when the page is laid out:
-when the style sheets that block rendering have arrived and the body has begun.
+(HTML, section 4.12.1). A style sheet's pictures and fonts are requested when the page is laid out.
+That is when the style sheets that block rendering have arrived and the body has begun.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,8 +26,8 @@ class PlacedRequest(Struct, frozen=True, kw_only=True):
     by_script: bool = False
     """Whether a script made the request. The script may be inline in the initiator's markup."""
     bytes_seen: int | None = None
-    """Bytes of the initiator's body, without content encoding, that had arrived when it was
-    requested; the smallest number of all visits."""
+    """Bytes of the initiator's body, without content encoding, that had arrived when the request
+    was made; the smallest number of all visits."""
 
 
 class Discovery(Struct, frozen=True):
@@ -108,7 +108,7 @@ class Discoveries:
         return (Wait(script),)
 
     def reached(self, owner: int, at: int) -> tuple[Wait, ...]:
-        """Waits until the parser passes byte `at` of a document."""
+        """Return the waits until the parser passes byte `at` of a document."""
         document = self._document(owner)
         if document is None:
             return (Wait(owner),)
@@ -116,19 +116,20 @@ class Discoveries:
         return _all((document.arrived(owner, at), *self._here(before)))
 
     def parsed(self, owner: int) -> tuple[Wait, ...]:
-        """Waits until a document is parsed."""
+        """Return the waits until a document is parsed."""
         document = self._document(owner)
         return self.reached(owner, document.markup.length) if document else (Wait(owner),)
 
     def finished(self, owner: int) -> tuple[Wait, ...]:
-        """Waits until a document is parsed and its deferred scripts have run: DOMContentLoaded."""
+        """Return the waits until a document is parsed and its deferred scripts have run:
+        DOMContentLoaded."""
         document = self._document(owner)
         later = [r.url for r in document.markup.references if r.way == "defer"] if document else []
         return _all((*self.parsed(owner), *self._here(later)))
 
     def markup_ended(self, index: int) -> tuple[Wait, ...]:
-        """Waits until the document and all objects before `index` that its markup names have
-        ended."""
+        """Return the waits until the document and all objects before `index` that its markup names
+        have ended."""
         owner = self._owner[index]
         document = None if owner is None else self._document(owner)
         if owner is None or document is None:
@@ -138,12 +139,12 @@ class Discoveries:
         return _all((Wait(owner), *before))
 
     def body(self, owner: int) -> tuple[Wait, ...]:
-        """Waits until the parser reaches the body."""
+        """Return the waits until the parser reaches the body."""
         document = self._document(owner)
         return self.reached(owner, document.markup.body) if document else (Wait(owner),)
 
     def painted(self, owner: int) -> tuple[Wait, ...]:
-        """Waits until a document can first be laid out."""
+        """Return the waits until a document can first be laid out."""
         if owner not in self._painted:
             self._painted[owner] = self._first_painted(owner)
         return self._painted[owner]
@@ -207,7 +208,7 @@ def _owner_of(asked: Sequence[PlacedRequest], index: int) -> int | None:
 
 
 def _all(waits: Iterable[Wait]) -> tuple[Wait, ...]:
-    """Return the waits with each node only once, by its furthest byte."""
+    """Return the waits with each node only once: the wait for its furthest byte."""
     most: dict[int, Wait] = {}
     for wait in waits:
         known = most.get(wait.node)

@@ -1,9 +1,9 @@
 """Uses visits to correct the waits that a page's structure suggests.
 
 A visit contradicts a wait if its request started before the wait was over. If a request starts
-later than all its waits, it waits for something else: the request whose end it follows at the
-steadiest distance over all visits, if their networks and stacks differ enough to show it. Otherwise
-the time becomes a delay of the request itself.
+later than all its waits, it waits for something else. That is the request whose end it follows at
+the steadiest distance over all visits, if the visits' networks and stacks differ enough to show it.
+Otherwise the time becomes a delay of the request itself.
 """
 
 from collections.abc import Sequence
@@ -16,15 +16,14 @@ from dragstrip.model.visit import Visit
 from dragstrip.pages.graph.align import AlignedRequest
 
 _SOON_MS = 3.0
-"""Time that messages between a browser's processes may take, where computing takes no time. A
-request that starts this soon after its waits needs no other explanation. Our choice, as are the
-next two values."""
+"""Time in ms that messages between a browser's processes may take even if computing takes no time.
+A request that starts this soon after its waits needs no other explanation. The value is our choice,
+as are the next two."""
 _EARLY_MS = 1.5
-"""If a request starts more than this time before the end of a wait, it did not wait for it. The
-tolerance is needed because the two timestamps come from different processes."""
+"""Time in ms: a request that starts more than this before the end of a wait did not wait for it.
+The tolerance is needed because the two timestamps come from different processes."""
 _STEADY = 0.35
-"""An additional wait must reduce the spread and size of the unexplained time to less than this
-share."""
+"""Share to which an additional wait must reduce the spread and size of the unexplained time."""
 _MOST_MORE = 3
 """Most additional waits of one request."""
 
@@ -48,7 +47,7 @@ class EventTimes:
 
     def of(self, wait: Wait) -> list[float | None]:
         """Return the earliest time in each visit at which the wait may have been over. For a part
-        of a body that is its first byte."""
+        of a body this is the time of the body's first byte."""
         if wait.node == LOAD:
             return list(self._load)
         made = self._rows[wait.node].made
@@ -57,8 +56,8 @@ class EventTimes:
         return [r.end_ms if r else None for r in made]
 
     def may_hold_load(self, index: int, *, optional: bool) -> bool:
-        """Return whether the request had ended before the load event in every visit. If it is
-        `optional`, only visits in which it started before that event count."""
+        """Return whether the request had ended before the load event in every visit. If the request
+        is `optional`, only visits in which it started before that event count."""
         both = zip(self._rows[index].made, self._load, strict=True)
         known = [(r.end_ms, at) for r, at in both if r and not (optional and r.start_ms > at)]
         return all(end is not None and end <= at + _EARLY_MS for end, at in known)
@@ -133,8 +132,8 @@ def _best(
     candidates: Sequence[Sequence[Wait]],
     visits: int,
 ) -> tuple[list[Wait], list[float]] | None:
-    """Return the waits with one more, which the start follows most steadily, and the remaining
-    lags. None if no candidate fits."""
+    """Return the waits with one more, chosen so that the start follows it most steadily, and the
+    remaining lags. None if no candidate fits."""
     best: tuple[list[Wait], list[float]] | None = None
     for more in candidates:
         both = [*kept, *more]
@@ -152,7 +151,8 @@ def _belied(held: Sequence[float | None], starts: Sequence[float | None]) -> boo
 
 
 def _lags(starts: Sequence[float | None], waits: Sequence[Sequence[float | None]]) -> list[float]:
-    """Time in ms from the last of the waits to the start, in each visit that has both."""
+    """Return the time in ms from the last of the waits to the start, in each visit that has
+    both."""
     found = []
     for visit, start in enumerate(starts):
         held = [w[visit] for w in waits]
@@ -164,14 +164,14 @@ def _lags(starts: Sequence[float | None], waits: Sequence[Sequence[float | None]
 
 def _after_all(times: EventTimes, waits: Sequence[Wait], starts: Sequence[float | None]) -> bool:
     """Return whether the request started only after the end of each body of which it needs a part.
-    Then it waits for something else."""
+    Then the request waits for something else."""
     whole = [times.of(Wait(w.node)) for w in waits]
     return all(lag > _SOON_MS for lag in _lags(starts, whole))
 
 
 def _cost(lags: Sequence[float]) -> float:
-    """Cost of lags: their mean deviation from the median, which one busy moment barely affects. A
-    small weight on their size prefers the nearest of equal candidates."""
+    """Return the cost of lags: their mean deviation from the median, which one busy moment barely
+    affects. A small weight on the lags' size prefers the nearest of equal candidates."""
     middle = median(lags)
     return sum(abs(lag - middle) + 0.02 * abs(lag) for lag in lags) / len(lags)
 

@@ -23,10 +23,11 @@ class Reference(Struct, frozen=True):
     url: str
     """The absolute URL."""
     at: int
-    """Bytes of the document, without content encoding, up to the end of the tag."""
+    """Number of bytes of the document, without content encoding, up to the end of the tag."""
     way: Embedding
     anonymous: bool = False
-    """Whether the request to another origin carries no credentials: `crossorigin`, or a module."""
+    """Whether the request to another origin carries no credentials, because of `crossorigin` or
+    because it is for a module."""
 
 
 class Inline(Struct, frozen=True):
@@ -45,8 +46,8 @@ class Markup(Struct, frozen=True):
     length: int = 0
 
     def blocking(self, at: int) -> Iterator[Reference]:
-        """References that must have arrived before the parser can pass byte `at`: scripts before
-        it, and style sheets before any of those scripts."""
+        """Yield the references that must have arrived before the parser can pass byte `at`: scripts
+        before it, and style sheets before any of those scripts."""
         scripts = [r.at for r in self.references if r.way == "script" and r.at < at]
         scripts += [i.end for i in self.inline if i.end <= at]
         last = max(scripts, default=0)
@@ -57,10 +58,10 @@ class Markup(Struct, frozen=True):
 
 
 def read_markup(body: bytes, url: str) -> Markup:
-    """Return the markup of the document at `url`. It terminates for any bytes."""
+    """Return the markup of the document at `url`. The function terminates for any bytes."""
     reader = _Reader(body, url)
-    with suppress(AssertionError):  # of the parser, which gives up at some ``<![``
-        reader.feed(body.decode("latin-1"))  # so that characters are bytes
+    with suppress(AssertionError):  # the parser gives up with it at some ``<![``
+        reader.feed(body.decode("latin-1"))  # latin-1, so that each character is one byte
         if len(reader.rawdata) <= _MOST_REST:
             reader.close()
     found = tuple(sorted(reader.references, key=lambda r: r.at))
@@ -194,6 +195,6 @@ def _candidates(srcset: str) -> list[str]:
     while one := _CANDIDATE.match(srcset, at):
         url = one[1].rstrip(",")
         found.append(url)
-        # Without a comma at its end, a descriptor follows.
+        # A URL without a comma at its end is followed by a descriptor.
         at = one.end() if url != one[1] else srcset.find(",", one.end()) % (len(srcset) + 1)
     return found

@@ -1,4 +1,4 @@
-"""Bytes on the wire that a browser needs to read a coded body up to a given byte."""
+"""Computes how many bytes on the wire a browser needs to read a coded body up to a given byte."""
 
 import zlib
 from collections.abc import Callable, Sequence
@@ -13,7 +13,8 @@ _STEP = 128
 
 def on_wire(wire: bytes, coding: str, offsets: Sequence[int]) -> list[int]:
     """Return bytes of `wire` that are needed to reach each offset in the decoded body, rounded up
-    to `_STEP`; all of `wire` beyond its end. An unknown coding counts as none."""
+    to `_STEP`; all of `wire` for an offset beyond the body's end. An unknown coding counts as no
+    coding."""
     decode = _decoder(coding)
     if decode is None:
         return [min(offset, len(wire)) for offset in offsets]

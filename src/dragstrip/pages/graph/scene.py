@@ -1,4 +1,4 @@
-"""The documents and style sheets of a page as a browser reads them: where each URL occurs, and what
+"""Reads the documents and style sheets of a page as a browser does: where each URL occurs, and what
 must arrive before it."""
 
 from collections.abc import Sequence
@@ -57,8 +57,8 @@ class Document:
         return {address(r.url): r for r in reversed(self.markup.references)}
 
     def script_with(self, url: str) -> int | None:
-        """Byte offset of the end of the first inline script that contains the URL's path; None if
-        none does."""
+        """Return the byte offset of the end of the first inline script that contains the URL's
+        path; None if no script does."""
         path = address(url).partition("://")[2].partition("/")[2]
         needle = path.rpartition("/")[2] or path
         if len(needle) < 4:
@@ -84,8 +84,8 @@ class Scene:
         self._sheets: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
 
     def body(self, url: str) -> Body | None:
-        """Return the recorded body that the origin serves: that of this URL, else that of the
-        nearest query."""
+        """Return the recorded body that the origin serves for this URL: the URL's own, else that of
+        the nearest query."""
         return self._by_url.get(url) or self._by_address.get(address(url))
 
     def document(self, url: str) -> Document | None:

@@ -8,12 +8,12 @@ _URL = re.compile(r"""url\(\s*(?:"([^"]*)"|'([^']*)'|([^()"'\s]+))\s*\)""", re.I
 
 
 def imports(text: str) -> list[str]:
-    """Return URLs of further style sheets, as written."""
+    """Return the URLs of further style sheets, as written."""
     return _IMPORT.findall(_COMMENT.sub("", text))
 
 
 def references(text: str) -> list[str]:
-    """Return URLs of all other references, as written, without ``data:``."""
+    """Return the URLs of all other references, as written, without ``data:``."""
     plain = _IMPORT.sub("", _COMMENT.sub("", text))
     found = ("".join(groups) for groups in _URL.findall(plain))
     return [url for url in found if url and not url.lower().startswith("data:")]

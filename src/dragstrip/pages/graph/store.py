@@ -17,8 +17,8 @@ from dragstrip.pages.graph.structure import from_structure
 
 
 def graph_of(page: Page) -> Graph:
-    """Return the learned graph in the page file; if there is none, one from the page's structure.
-    Raises `PageError` for a live page."""
+    """Return the learned graph in the page file; if there is none, return a graph made from the
+    page's structure. Raises `PageError` for a live page."""
     if page.live:
         raise PageError(f"{page.url} is live: only a recorded page has a graph")
     return learned_graph(page) or from_structure(page)

@@ -50,8 +50,8 @@ def from_structure(page: Page) -> Graph:
 
 
 def _root(follows: dict[int, int], many: int) -> int:
-    """Return the index of the request at the end of the start's redirects; the start's own if it
-    does not redirect."""
+    """Return the index of the request at which the start's redirects end; the start's own index if
+    it does not redirect."""
     leading = {0}
     for index in range(1, many):
         if follows.get(index) in leading:
@@ -78,7 +78,7 @@ def _redirects(recorded: Sequence[Body]) -> dict[int, int]:
 def _asked(recorded: Sequence[Body], scene: Scene, follows: dict[int, int]) -> list[PlacedRequest]:
     kinds = [kind_of(b) for b in recorded]
     for later, before in sorted(follows.items(), reverse=True):
-        kinds[before] = kinds[later]  # a redirect is asked for as what it leads to
+        kinds[before] = kinds[later]  # a redirect is requested like its target
     root = _root(follows, len(recorded))
     naming = _Naming(recorded, kinds, scene)
     named = {b.resource.url: i for i, b in reversed(list(enumerate(recorded)))}
@@ -101,7 +101,7 @@ def _asked(recorded: Sequence[Body], scene: Scene, follows: dict[int, int]) -> l
 
 
 class _Naming:
-    """Finds the first document or style sheet that refers to a URL. For documents its address
+    """Finds the first document or style sheet that refers to a URL. In documents the URL's address
     (without the query) suffices, because queries often change."""
 
     def __init__(self, recorded: Sequence[Body], kinds: Sequence[str], scene: Scene) -> None:
@@ -123,7 +123,7 @@ class _Naming:
 
 
 def _initiator(index: int, body: Body, named: dict[str, int], naming: _Naming, root: int) -> int:
-    """Return the initiator of a request: the one recorded, else a document or style sheet that
+    """Return the initiator of a request: the recorded one, else a document or style sheet that
     refers to it, else the importer's guess, else the document."""
     resource = body.resource
     said = named.get(resource.initiator)
@@ -170,7 +170,7 @@ def _priority(index: int, asked: PlacedRequest, ways: Discoveries) -> str:
 
 
 def kind_of(body: Body) -> str:
-    """CDP's resource type, by media type."""
+    """Return CDP's resource type, by media type."""
     mime = body.resource.mime
     major, _, minor = mime.partition("/")
     if body.resource.method != "GET":

@@ -10,9 +10,9 @@ from dragstrip.pages.importers.named import named
 
 
 def borrowed(exchanges: Sequence[Recorded], own: Sequence[int]) -> list[Recorded]:
-    """Answers of other visits that documents and style sheets of this visit name and that this
-    visit lacks. Their start becomes that of the visit. `own` are the indices of this visit's
-    exchanges."""
+    """Return answers of other visits that documents and style sheets of this visit name and that
+    this visit lacks. Their start time becomes that of the visit. `own` are the indices of this
+    visit's exchanges."""
     if len(own) == len(exchanges):
         return []
     known = {exchanges[i].url.partition("#")[0] for i in own}
@@ -23,7 +23,7 @@ def borrowed(exchanges: Sequence[Recorded], own: Sequence[int]) -> list[Recorded
     began = min((exchanges[i].started for i in own), default=EPOCH)
     left = list(own)
     found: list[Recorded] = []
-    for at in left:  # which grows
+    for at in left:  # the list grows
         for url, way in named(exchanges[at]):
             index = others.get(url)
             if index is None or url in known or (exchanges[index].mime in HTML and way != "frame"):

@@ -1,8 +1,8 @@
-"""The content of a recording, in one form for all formats.
+"""Defines the content of a recording, in one form for all formats.
 
 A reader is one function `(path, limits) -> Contents` that raises `PageError`.
 `dragstrip.pages.importers.kinds` registers it; `dragstrip.pages.importers.choose` and `prepare`
-make a page of it.
+make a page from what it returns.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ class Contents(Struct, frozen=True, kw_only=True):
     """Navigations in recorded order. If there are none, all exchanges are one visit, which starts
     at the first document."""
     by_name: bool = False
-    """If true, the page of a visit has all recorded objects to which its documents and style sheets
-    refer. If false, it has the exchanges listed in `navigations`."""
+    """Whether names decide a visit's objects. If true, its page has all recorded objects to which
+    its documents and style sheets refer. If false, it has the exchanges listed in `navigations`."""
     changes: tuple[str, ...] = ()
     """Sentences on what the reader had to change."""

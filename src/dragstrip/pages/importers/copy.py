@@ -16,8 +16,8 @@ from dragstrip.pages.importers.wish import Wish
 
 
 def copy_page(page: Page, out: Path, wish: Wish) -> Page:
-    """Copy the page file with the requested `done` and think time. Raises `PageError` for wishes
-    that only a recording can fulfil."""
+    """Copy the page file with the requested `done` and think time. Raises `PageError` for options
+    that only a recording supports."""
     plain = Wish()
     for name in ("part", "busy", "keep_http", "keep_secrets"):
         if getattr(wish, name) != getattr(plain, name):

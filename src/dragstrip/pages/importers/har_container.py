@@ -17,7 +17,7 @@ HARS = (".har", ".har.gz", ".har.zst", ".har.zip")
 
 
 class Missing(Exception):
-    """Raised if a body is not where the HAR says; the text says why."""
+    """Raised if a body is not in the place that the HAR names; the text says why."""
 
 
 class HarBodies:

@@ -17,11 +17,11 @@ from dragstrip.pages.importers.sentences import Notes
 _OPENING = ("blocked", "dns", "connect", "send", "wait")
 """Phases of HAR's timings before the answer. `connect` includes TLS."""
 _MOST_BYTES = 2_000_000_000
-"""Sizes above this many bytes are taken for mistakes and ignored."""
+"""Number of bytes above which a size is taken for a mistake and ignored."""
 
 
 class HarExchange(Struct, frozen=True, kw_only=True):
-    """One entry of a HAR. Sizes are None where the recorder did not know them (HAR's -1)."""
+    """One entry of a HAR. A size is None if the recorder did not know it (HAR's -1)."""
 
     place: str
     """Place of the entry in the file, such as ``log.entries[3]``."""
@@ -49,7 +49,8 @@ class HarExchange(Struct, frozen=True, kw_only=True):
     wait_ms: float | None
     """Time in ms from the request's end to the answer's first byte."""
     connect_ms: float | None
-    """Time in ms to connect by TCP or QUIC, without TLS; None if it used an open connection."""
+    """Time in ms to connect by TCP or QUIC, without TLS; None if the request used an open
+    connection."""
     upload_bytes: int
     cached: bool
     initiator: str
@@ -58,8 +59,8 @@ class HarExchange(Struct, frozen=True, kw_only=True):
     """Chromium's name of the resource type, in lower case; empty if the HAR does not say."""
     priority: str
     early_hints: tuple[str, ...]
-    """`link` values of a preceding answer with status 103, from our own HAR field; empty without
-    it."""
+    """The `link` values of a preceding answer with status 103, from our own HAR field; none without
+    that field."""
     server_ip: str
     """The server's address as it was recorded; empty if the HAR does not say."""
     certificate: Certificate | None
@@ -77,7 +78,7 @@ class HarExchange(Struct, frozen=True, kw_only=True):
 
 
 class Reader:
-    """Converts entries to exchanges, and notes its changes."""
+    """Converts entries to exchanges, and records its changes."""
 
     def __init__(self, bodies: HarBodies, notes: Notes) -> None:
         self._bodies = bodies
@@ -129,7 +130,7 @@ class Reader:
             resource_type=entry.text("_resourceType").lower(),
             priority=entry.text("_priority"),
             early_hints=_links(entry.value("_early_hints")),
-            server_ip=entry.text("serverIPAddress", "_ip_addr"),  # WebPageTest's
+            server_ip=entry.text("serverIPAddress", "_ip_addr"),  # WebPageTest's name
             certificate=certificate(entry.value("_securityDetails")),
             messages=entry.value("_webSocketMessages"),
             opening_ms=sum(_time(timings, phase) or 0.0 for phase in _OPENING),
@@ -175,8 +176,8 @@ def _time(timings: Part, name: str) -> float | None:
 
 
 def _connect_ms(timings: Part) -> float | None:
-    """Time in ms to connect without TLS. HAR's ``connect`` includes ``ssl``; if it is shorter than
-    ``ssl``, the tool left TLS out."""
+    """Return the time in ms to connect without TLS. HAR's ``connect`` includes ``ssl``; if
+    ``connect`` is shorter than ``ssl``, the tool left TLS out."""
     connect, tls = _time(timings, "connect"), _time(timings, "ssl") or 0.0
     if not connect:
         return None

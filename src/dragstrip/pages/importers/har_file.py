@@ -41,8 +41,8 @@ class _Entry(Struct, frozen=True, kw_only=True):
 
 
 def read_visit(path: Path, wanted: str = "", limits: Limits = DEFAULT) -> HarVisit:
-    """Read a page of a HAR. `wanted` is its number (from 1), its id, its URL or its title; empty
-    means the first. A HAR without pages is one page. Raises `PageError`, which names the file and
+    """Read a page of a HAR. `wanted` is the page's number (from 1), id, URL or title; empty means
+    the first page. A HAR without pages is one page. Raises `PageError`, which names the file and
     the place in it."""
     log, bodies = open_har(path, limits)
     try:
@@ -106,7 +106,7 @@ def _entries(log: Part, pages: list[Part], notes: Notes, limits: Limits) -> list
 
 
 def _navigations(pages: list[Part], entries: list[_Entry]) -> list[RecordedNavigation]:
-    """Return each page with the URL of its first document, if it has any."""
+    """Return each page with the URL of its first document, if it has a document."""
     urls: dict[int, str] = {}
     for entry in entries:
         if entry.page not in urls and "html" in entry.part.part("response").part("content").text(

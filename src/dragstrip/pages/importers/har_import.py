@@ -1,4 +1,4 @@
-"""Imports a HAR: with its own bodies, or as a made-up page of the same structure."""
+"""Imports a HAR: with its bodies, or as a made-up page of the same structure."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ from dragstrip.pages.importers.wish import Wish
 from dragstrip.pages.made.assembly import filler, make
 
 _ENOUGH = 0.5
-"""A HAR counts as having bodies if at least this share of its non-empty answers have one."""
+"""Share of non-empty answers: a HAR counts as having bodies if at least this share has one."""
 
 
 def read_har(path: Path, name: str, wish: Wish | None = None) -> Recording:
@@ -105,7 +105,7 @@ def _with_bodies(
         answers,
         sockets=sockets,
         keep_http=wish.keep_http,
-        keep_secrets=True,  # what was not to be kept is gone
+        keep_secrets=True,  # what should not be kept has been removed already
         limits=wish.limits,
     )
     changes = [

@@ -1,6 +1,7 @@
-"""Reads the JSON of a HAR leniently: tools leave out, null and mistype whatever they do not know.
+"""Reads the JSON of a HAR leniently: tools leave out whatever they do not know, or write null or
+another type.
 
-A `Part` never raises: a value that is missing or of another type counts as not written.
+A `Part` never raises: a value that is missing or of another type counts as missing.
 """
 
 import json
@@ -36,7 +37,7 @@ class Part:
         return Part(self._fields.get(name))
 
     def parts(self, name: str) -> list["Part"]:
-        """Return the objects in a list. Items that are not objects become empty ones, so that
+        """Return the objects in a list. Items that are not objects become empty objects, so that
         indices stay the same."""
         found = self._fields.get(name)
         return [Part(item) for item in found] if isinstance(found, list) else []
@@ -53,7 +54,8 @@ class Part:
         return ""
 
     def number(self, name: str) -> float | None:
-        """Return a finite number, which may be written as a string; None if it is neither."""
+        """Return a finite number, which may be written as a string; None if the field holds
+        neither."""
         found = self._fields.get(name)
         if isinstance(found, bool) or not isinstance(found, int | float | str):
             return None
@@ -64,11 +66,12 @@ class Part:
         return number if math.isfinite(number) else None
 
     def moment(self, name: str) -> datetime | None:
-        """Return a date and time in ISO 8601 format, by default in UTC; None if it is not one."""
+        """Return a date and time in ISO 8601 format, by default in UTC; None if the field holds
+        none."""
         found = self._fields.get(name)
         try:
             date = datetime.fromisoformat(found.strip()) if isinstance(found, str) else None
-            # Adding the zone's offset can leave the years that a date has.
+            # Adding the zone's offset can lead outside the years that a date may have.
             return date and (date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC)
         except (ValueError, OverflowError):
             return None
@@ -103,7 +106,7 @@ def _parsed(text: bytes) -> Any:
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError as error:
-        # The standard library is slower and takes more: NaN, and half a surrogate pair, which
+        # The standard library is slower but accepts more: NaN, and half a surrogate pair, which
         # JSON.stringify writes.
         try:
             return json.loads(text.decode())
@@ -114,7 +117,7 @@ def _parsed(text: bytes) -> Any:
 
 
 def _unicode(text: str) -> str:
-    """Return the text with U+FFFD for each lone surrogate, as a browser encodes it."""
+    """Return the text with U+FFFD for each lone surrogate, as browsers encode it."""
     try:
         text.encode()
     except UnicodeEncodeError:

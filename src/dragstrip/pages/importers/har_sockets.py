@@ -11,7 +11,7 @@ from dragstrip.pages.format.recording import Message, RecordedSocket
 from dragstrip.pages.importers.har_entry import HarExchange
 
 _MILLISECONDS = 1e11
-"""Times above this number are in ms: as seconds they would be beyond the year 5000."""
+"""Number above which a time is taken to be in ms: as seconds it would be beyond the year 5000."""
 
 
 def is_socket(exchange: HarExchange) -> bool:
@@ -27,8 +27,8 @@ def socket_of(exchange: HarExchange) -> RecordedSocket:
     lasted_ms = exchange.end_ms - exchange.start_ms
     start_s = exchange.started.timestamp()
     first_ms = min((at_s - start_s for at_s, *_ in said), default=lasted_ms / 1000) * 1000
-    # A tool that notes no time of the handshake had it open when the first message came, at the
-    # latest.
+    # If a tool does not record when the handshake ended, the socket was open at the latest when the
+    # first message came.
     open_ms = max(0.0, min(exchange.opening_ms, first_ms))
     return RecordedSocket(
         url=socket_url(exchange.url),
@@ -51,8 +51,8 @@ def socket_of(exchange: HarExchange) -> RecordedSocket:
 
 
 def _messages(told: Any) -> Iterator[tuple[float, bool, int, str]]:
-    """Yield the messages, each with its time in seconds of the Unix epoch, whether the page sent
-    it, opcode, data."""
+    """Yield the messages, each as its time in seconds of the Unix epoch, whether the page sent it,
+    opcode, and data."""
     for message in told if isinstance(told, list) else ():
         if not isinstance(message, dict):
             continue

@@ -9,10 +9,10 @@ from dragstrip.pages.importers.sentences import listed
 
 
 def think_times(exchanges: Sequence[HarExchange]) -> list[float | None]:
-    """Think time of each answer in ms: its ``wait`` minus the round trip to its host. The round
-    trip is the least of the host's connects (without TLS) and waits. So the think time is 0 for a
-    host that answered once over an open connection, as with `page record`. It is None for answers
-    from a cache and for entries without ``wait``."""
+    """Return the think time of each answer in ms: its ``wait`` minus the round trip to its host.
+    The round trip is taken to be the least of the host's connects (without TLS) and waits. So the
+    think time is 0 for a host that answered once over an open connection, as with `page record`. It
+    is None for answers from a cache and for entries without ``wait``."""
     trips: dict[str, list[float]] = defaultdict(list)
     for exchange in exchanges:
         if not exchange.cached:
@@ -27,7 +27,7 @@ def think_times(exchanges: Sequence[HarExchange]) -> list[float | None]:
 
 
 def think_sentences(exchanges: Sequence[HarExchange], thinks: Sequence[float | None]) -> list[str]:
-    """Return sentences on how the think times were found; empty if there are none."""
+    """Return sentences on how the think times were determined; none if there are no think times."""
     both = zip(exchanges, thinks, strict=True)
     known = [(x, think) for x, think in both if think is not None]
     if not known:

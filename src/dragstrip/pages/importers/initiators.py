@@ -1,4 +1,4 @@
-"""Finds which request caused which: as recorded, else inferred."""
+"""Finds which request caused which: as recorded, or else inferred."""
 
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
@@ -23,8 +23,8 @@ class Clues(Struct, frozen=True, kw_only=True):
 
 class Cause(Struct, frozen=True, kw_only=True):
     initiator: int | None
-    """Index of the request that caused this one; None for requests that the user caused: the start
-    of the visit and all before it."""
+    """Index of the request that caused this one. None for requests that the user caused: the start
+    of the visit, and all requests before it."""
     inferred: bool = False
     parent: int | None = None
     """Index of the request that must arrive first: the initiator, or a script that it caused and
@@ -33,15 +33,15 @@ class Cause(Struct, frozen=True, kw_only=True):
 
 _PROMPT_MS = 100.0
 """Time in ms that an initiator may still be parsed or run after its end, or after the first request
-it caused. Our choice."""
+that it caused. The value is our choice."""
 
 
 def causes(seen: Sequence[Clues], root: int) -> list[Cause]:
     """Return the cause of each request, in order of start; `root` is the document of the visit.
 
-    The initiator is the one that the recorder names. Else it is the frame or style sheet that the
-    Referer names; for a font, the style sheet that ended last before the font's request; or the
-    document.
+    The initiator is the request that the recorder names. Otherwise it is the frame or style sheet
+    that the Referer names; for a font, the style sheet that ended last before the font's request;
+    or else the document.
 
     A request that began long after its initiator had ended must have waited for a script. The
     parent is then the script of the same document that the initiator caused and that ended last
@@ -67,7 +67,7 @@ def causes(seen: Sequence[Clues], root: int) -> list[Cause]:
 
 
 class _Ended:
-    """Requests ordered by their end."""
+    """Requests in the order of their ends."""
 
     def __init__(self) -> None:
         self._sorted: list[tuple[float, int]] = []
@@ -112,7 +112,7 @@ def _awaited(
     scripts: _Ended,
 ) -> int | None:
     """Return the request that this one waited for: its initiator or a script. `first` maps each
-    initiator to the first request it caused."""
+    initiator to the first request that it caused."""
     request = seen[index]
     if initiator is None or request.follows is not None:
         return initiator

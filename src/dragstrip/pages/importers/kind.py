@@ -56,6 +56,6 @@ def kind_of(exchange: HarExchange) -> ResourceKind:
         return "font"
     for part, kind in _MIMES:
         if part in exchange.mime:
-            # Scripts are loaded with Accept: */*, and so is what scripts fetch.
+            # Browsers load scripts, and whatever scripts fetch, with Accept: */*.
             return "fetch" if kind == "document" and accept.startswith("*/*") else kind
     return "fetch"

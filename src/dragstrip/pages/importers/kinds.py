@@ -26,11 +26,11 @@ from dragstrip.pages.importers.wish import Wish
 SAVED = (".html", ".htm", ".xhtml")
 Reader = Callable[[Path, Limits], Contents]
 Importer = Callable[[Path, str, Wish], Recording]
-"""Called with the file, the page's name and the wish; returns the recording."""
+"""Called with the file, the page's name and the options; returns the recording."""
 
 
 def _har(path: Path, name: str, wish: Wish) -> Recording:
-    from dragstrip.pages.importers.har_import import read_har  # what draws pictures loads slowly
+    from dragstrip.pages.importers.har_import import read_har  # drawing pictures loads slowly
 
     return read_har(path, name, wish)
 
@@ -47,7 +47,7 @@ IMPORTERS: dict[str, Importer] = {
     WACZ_ENDING: _by(read_wacz),
     **dict.fromkeys(FLOW_ENDINGS, _by(read_flows)),
 }
-"""Importers by the lower-case ending of a file's name. HARs have their own importer, because they
+"""Importers by the lower-case ending of a file's name. HARs have a special importer, because they
 may have no bodies."""
 
 ACCEPTED = (
@@ -71,8 +71,8 @@ def importer(path: Path) -> tuple[str, Importer]:
 
 
 def _only_har(folder: Path) -> Path | None:
-    """Return the only HAR in a folder, whose other files are then its bodies; None if there is
-    none. Raises `PageError`."""
+    """Return the only HAR in a folder, whose other files are then its bodies; None if there is none
+    or several. Raises `PageError`."""
     try:
         hars = [f for f in folder.iterdir() if f.name.lower().endswith(HARS)]
     except OSError as error:

@@ -1,4 +1,5 @@
-"""Limits on the data that a reader takes from a file. Each is an option of `page import`."""
+"""Limits on the data that a reader accepts from a file. Each limit is an option of `page
+import`."""
 
 from msgspec import Struct
 
@@ -9,7 +10,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Limits that protect memory, disk and time from a hostile or broken file."""
 
     max_bytes: int = 2_000_000_000
-    """Most bytes that a recording may unpack to. A single body may have an eighth of them."""
+    """Most bytes that a recording may unpack to. A single body may have an eighth of this."""
     max_ratio: int = 200
     """Largest compression ratio. Data that unpacks to less than `SMALL` may exceed it."""
     max_records: int = 100_000
@@ -21,8 +22,8 @@ class Limits(Struct, frozen=True, kw_only=True):
 
     @property
     def most_body(self) -> int:
-        """Most bytes of one body. It is lower because several copies of a body are in memory at
-        once."""
+        """Most bytes of one body. The limit is lower because several copies of a body are in memory
+        at once."""
         return max(self.max_bytes // 8, 1)
 
 
@@ -36,8 +37,8 @@ class Beyond(PageError):
 
 
 def beyond(what: str, option: str, value: int) -> Beyond:
-    """Return the error for a limit `option` with this `value`. `what` begins its sentence, such as
-    ``it unpacks to``."""
+    """Return the error for a limit `option` with this `value`. `what` begins the error's sentence,
+    such as ``it unpacks to``."""
     is_size = option == "max_bytes"
     limit, twice = (_size(n) if is_size else str(n) for n in (value, 2 * value))
     flag = option.replace("_", "-")

@@ -1,7 +1,8 @@
 """Replaces hosts that no browser looks up: IP addresses, and localhost.
 
 Firefox connects to such addresses directly, without the testbed's names, and no certificate for DNS
-names covers them. So each gets a name, and URLs in the page's bodies are changed to it.
+names covers them. So each such host gets a name, and URLs in the page's bodies are changed to that
+name.
 """
 
 import re
@@ -22,8 +23,8 @@ _TEXTS = re.compile(rb"text/|json|javascript|xml", re.IGNORECASE)
 
 
 class LocalHosts:
-    """Names that replace local hosts in URLs, also where JSON or queries escape the slashes. It is
-    falsy if there are no local hosts."""
+    """Names that replace local hosts in URLs, even if JSON or queries escape the slashes. The
+    object is falsy if there are no local hosts."""
 
     def __init__(self, urls: Iterable[str]) -> None:
         self._names = {h.encode(): n.encode() for h, n in _names(urls).items()}
@@ -78,13 +79,13 @@ class LocalHosts:
 
 
 def _names(urls: Iterable[str]) -> dict[str, str]:
-    """Replacement names by host, in the notation of URLs."""
+    """Return the replacement names by host, in the notation of URLs."""
     found: dict[str, str] = {}
     for url in urls:
         try:
             host = urlsplit(url).hostname or ""
         except ValueError:
-            continue  # no URL: it is left out later
+            continue  # not a URL: it is left out later
         if is_local(host):
             found[host] = f"{host}.{_TOP}"
         elif is_ip(host):

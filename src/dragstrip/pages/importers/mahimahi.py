@@ -26,7 +26,7 @@ def read_mahimahi(folder: Path, files: Sequence[Path], limits: Limits = DEFAULT)
     """Return the page in those `files` of `folder` that are Mahimahi's `RequestResponse` messages.
     Raises `PageError`.
 
-    They hold no times: the document comes first, the others by file name.
+    The messages hold no times: the document comes first, the other answers are sorted by file name.
     """
     meter = Meter(limits)
     exchanges: list[Recorded] = []
@@ -57,8 +57,8 @@ class _NotWritten(ValueError):
 
 
 def _document_first(exchange: Recorded) -> tuple[bool, bool, int]:
-    """Sort key that puts the document first: the resource to which no other refers; of several, the
-    one with the shortest path."""
+    """Return a sort key that puts the document first. The document is the resource to which no
+    other refers; of several, the one with the shortest path."""
     is_document = exchange.method == "GET" and (
         exchange.mime == "text/html" or 300 <= exchange.status < 400
     )
@@ -75,7 +75,7 @@ def _exchange(data: bytes) -> Recorded:
         method, target = request_line[0], request_line[1]
         version, status = status_line[0], int(status_line[1])
         scheme = _SCHEMES[record.scheme]
-        ip = record.ip.encode().decode()  # bytes where it is no UTF-8
+        ip = record.ip.encode().decode()  # bytes if it is not UTF-8
     except (DecodeError, ValueError, IndexError, KeyError, AttributeError):
         raise _NotWritten from None
     headers = _headers(record.response)
@@ -101,7 +101,7 @@ def _headers(message: Any) -> Headers:
 
 @functools.cache
 def _record_type() -> Any:
-    """Return the message type, from Mahimahi's published http_record.proto."""
+    """Return the message type of Mahimahi's published http_record.proto."""
     file = descriptor_pb2.FileDescriptorProto(name="dragstrip_mahimahi.proto", package="mahimahi")
     many, message = _FIELD.LABEL_REPEATED, _FIELD.TYPE_MESSAGE
     shapes = {

@@ -21,7 +21,7 @@ def named(exchange: Recorded) -> Iterator[tuple[str, Embedding]]:
         for written in (*imports(sheet), *references(sheet)):
             yield _spelled(absolute(exchange.url, written)), "import"
     elif exchange.mime in HTML:
-        # It reads bytes as if each were a character.
+        # The reader treats each byte as a character.
         for reference in read_markup(text_of(exchange).encode(), exchange.url).references:
             url = reference.url.encode("latin-1", "replace").decode("utf-8", "replace")
             yield _spelled(url), reference.way

@@ -27,7 +27,7 @@ BAD_PACKING = (gzip.BadGzipFile, zlib.error, zstd.ZstdError)
 
 @contextmanager
 def plain_file(path: Path) -> Iterator[io.BufferedReader]:
-    """Open a file. Raises `PageError`, also for pipes and devices."""
+    """Open a file. Raises `PageError`, for pipes and devices too."""
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
@@ -86,12 +86,12 @@ def unfit(entry: Path, inside: Path) -> str:
         if entry.is_symlink() and not entry.resolve(strict=True).is_relative_to(inside):
             return "it is a link out of the folder"
         return "" if stat.S_ISREG(entry.stat().st_mode) else "it is no plain file"
-    except (OSError, RuntimeError):  # of a loop of links
+    except (OSError, RuntimeError):  # raised for a loop of links
         return "it is a link to nothing"
 
 
 class _Counted(io.RawIOBase):
-    """A stream that enforces limits."""
+    """A stream that enforces the limits."""
 
     def __init__(self, packed: IO[bytes], inner: IO[bytes], meter: Meter) -> None:
         self._packed = packed
@@ -105,7 +105,7 @@ class _Counted(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         try:
             data = self._inner.read(min(size, 1 << 20) if size >= 0 else 1 << 20)
-        except EOFError as error:  # which some callers take for the end
+        except EOFError as error:  # some callers take EOFError for the end
             raise zlib.error(str(error)) from None
         self._total += len(data)
         self._meter.unpacked(len(data))
@@ -115,10 +115,11 @@ class _Counted(io.RawIOBase):
 
 
 def unpacked(file: IO[bytes], meter: Meter) -> IO[bytes]:
-    """Return the content of a file that is gzip, Zstandard or plain, determined by its first bytes.
+    """Open the content of a file as a stream. The file's first bytes show whether it is gzip,
+    Zstandard or plain.
 
-    Its `read` may return less than requested, and nothing at the end. It raises `BAD_PACKING` and
-    `Beyond`.
+    The stream's `read` may return less than requested, and returns no bytes at the end. It raises
+    `BAD_PACKING` and `Beyond`.
     """
     first = file.read(4)
     file.seek(-len(first), os.SEEK_CUR)
@@ -133,7 +134,7 @@ def unpacked(file: IO[bytes], meter: Meter) -> IO[bytes]:
 
 
 def _dictionary(file: IO[bytes]) -> zstd.ZstdDict:
-    """Return the dictionary at the beginning of a file, which may itself be compressed."""
+    """Return the dictionary at the beginning of a file. The dictionary itself may be compressed."""
     head = file.read(8)
     text = file.read(min(int.from_bytes(head[4:], "little"), _MOST_DICTIONARY + 1))
     if text.startswith(_ZSTD):

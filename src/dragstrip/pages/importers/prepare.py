@@ -73,8 +73,8 @@ def prepare(
     """Make a page from `recorded` and `sockets`, whose URLs and headers are as recorded.
 
     Objects from http URLs are served as https unless http is kept; then every stack loads them by
-    HTTP/1.1 without TLS, as a browser does. A visit starts at `start`, a recorded URL, or at the
-    first document or redirect if it is empty. Cookies, credentials and tokens are removed unless
+    HTTP/1.1 without TLS, as a browser does. A visit starts at the recorded URL `start`; if that is
+    empty, at the first document or redirect. Cookies, credentials and tokens are removed unless
     they are kept. Raises `PageError` if no answer is left.
     """
     changes: list[str] = []
@@ -208,8 +208,8 @@ def _secure_value(name: str, value: str) -> str:
 
 
 def _decodable(answer: Recorded, changes: list[str], limits: Limits) -> Recorded:
-    """Return the answer with headers that fit its body's coding: recorders often store the body
-    decoded."""
+    """Return the answer with headers that fit its body's coding, because recorders often store the
+    decoded body."""
     if answer.coding in ("", "identity"):
         return answer
     wire = whole(answer).wire

@@ -25,15 +25,15 @@ _PARAMETER = re.compile(
 def scrub_url(text: str) -> str:
     """Mask the values of secret query parameters in `text`.
 
-    It works on any text that contains URLs. Their length stays the same, so requests keep their
-    size.
+    The text may be any text that contains URLs. The URLs' length stays the same, so requests keep
+    their size.
     """
     return _PARAMETER.sub(lambda found: f"{found[1]}={'x' * len(found[2])}", text)
 
 
 def scrub(answer: Recorded) -> Recorded:
     """Return the exchange without secret headers and parameters; the same object if it has none.
-    Bodies are not changed."""
+    The body does not change."""
     cleaned = {
         "url": scrub_url(answer.url),
         "initiator": scrub_url(answer.initiator),

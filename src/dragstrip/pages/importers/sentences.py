@@ -1,4 +1,4 @@
-"""Composes sentences on a reader's changes; many similar ones become one."""
+"""Writes sentences on a reader's changes, one for all changes of the same kind."""
 
 from collections.abc import Iterable, Sequence
 
@@ -15,7 +15,7 @@ def listed(names: Sequence[str], most: int = _NAMED) -> str:
 
 
 class Notes:
-    """Collects changes, and the records that each applies to."""
+    """Collects changes, and the records that each change applies to."""
 
     def __init__(self) -> None:
         self._places: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""Checks that a browser can make a recorded request and our origin can answer it."""
+"""Checks that a browser can make a recorded request and that our origin can answer it."""
 
 from dragstrip.pages.format.recording import TOKEN, Headers, Recorded
 from dragstrip.pages.format.urls import Unservable

@@ -182,7 +182,7 @@ def _joined(kept: list[_Kept], changes: list[str]) -> list[_Kept]:
     """Return the requests without preflights, and without redirects from an http URL to the same
     https URL.
 
-    The browser makes preflights by itself, for the requests that need one.
+    The browser itself makes preflights for the requests that need one.
     """
     wanted = {k.url for k in kept if k.exchange.method == "OPTIONS"}
     result = []
@@ -199,7 +199,7 @@ def _joined(kept: list[_Kept], changes: list[str]) -> list[_Kept]:
 
 
 def _kind(kept: _Kept) -> ResourceKind:
-    """Return the kind of a request. One with a preflight must be a script's fetch."""
+    """Return the kind of a request. A request with a preflight must be a script's fetch."""
     return "fetch" if kept.preflighted else kind_of(kept.exchange)
 
 

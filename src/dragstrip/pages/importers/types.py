@@ -42,14 +42,14 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16be"),
 )
 META = re.compile(rb"<meta\s[^<>]*?charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]{1,40})", re.IGNORECASE)
-"""The charset that markup names."""
+"""Pattern of the charset that markup names."""
 _META_BYTES = 1024
-"""Bytes in which browsers look for a charset in the markup (HTML, section 13.2.3.2)."""
+"""Number of bytes in which browsers look for a charset in the markup (HTML, section 13.2.3.2)."""
 
 
 def content_type(name: str, body: bytes) -> str:
-    """Return the content type with charset of a file, by its name, which may have a query, else by
-    its first bytes."""
+    """Return a file's content type with charset, by the file's name, which may have a query, or
+    else by its first bytes."""
     # Chromium saves a script as name.js.download.
     plain = name.partition("?")[0].removesuffix(".download")
     ending = PurePosixPath(plain).suffix.lower()
@@ -63,7 +63,7 @@ def with_charset(mime: str, body: bytes) -> str:
     """Return a media type with the charset that a browser reads from the bytes of a file.
 
     The charset comes from the byte order mark, else from the markup, else it is UTF-8 if the bytes
-    are valid. Otherwise it is left out, and the browser guesses, as it does for the file.
+    are valid UTF-8. Otherwise the charset is left out, and the browser guesses it, as for the file.
     """
     if not mime.startswith("text/") and mime not in HTML:
         return mime

@@ -29,16 +29,17 @@ class WireSize(Struct, frozen=True):
 
 
 def wire_sizes(exchanges: Sequence[HarExchange]) -> list[WireSize]:
-    """Return lengths of bodies on the wire. For an answer from a cache, it is the length that a
+    """Return lengths of bodies on the wire. For an answer from a cache, this is the length that a
     transfer would have had.
 
     HARs differ, so these fields are tried in order:
 
-    - ``bodySize``, if the recorder counts headers apart (`headersSize` is known): it was measured.
-    - ``Content-Length``: exact, from the server. Chromium's exports over HTTP/2 give one number
-      for headers and body together, in `_transferSize` or in `bodySize`. A smaller `bodySize` wins,
-      because then only that much arrived. So does a smaller ``content.size`` of a part (status 206)
-      or of what is no text. A length of 0 is not believed if a body came.
+    - ``bodySize``, if the recorder counts headers separately (`headersSize` is known): then it was
+      measured.
+    - ``Content-Length``: exact, from the server. Chromium's exports over HTTP/2 give one number for
+      headers and body together, in `_transferSize` or in `bodySize`. A smaller `bodySize` takes
+      precedence, because then only that much arrived. So does a smaller ``content.size`` if the
+      answer is a part (status 206) or not text. A length of 0 is ignored if a body came.
     - ``bodySize``, then ``_transferSize``, which may count the headers in, some hundred bytes.
     - ``content.size``, the decoded length: all that is known of an answer from a cache. If it was
       compressed, its length is estimated: by compressing it again, or, without its body, by the
@@ -105,13 +106,13 @@ def _content_length(exchange: HarExchange) -> int | None:
         return None
     came = exchange.content_bytes
     if came and (exchange.status == 304 or int(said) == 0):
-        return None  # of a 304 it may tell the length of nothing
+        return None  # of a 304, the length may say nothing
     return int(said)
 
 
 def _arrived(exchange: HarExchange) -> int | None:
-    """Return bytes that arrived of an uncompressed body, where the HAR's ``content.size`` certainly
-    counts bytes; otherwise None."""
+    """Return how many bytes arrived of an uncompressed body, if the HAR's ``content.size``
+    certainly counts bytes; otherwise None."""
     counts_bytes = exchange.status == 206 or not _is_text(exchange.mime)
     whole = exchange.content_bytes and counts_bytes and not _coding(exchange)
     return exchange.content_bytes if whole else None

@@ -1,4 +1,4 @@
-"""Options of an import, where a recording leaves a choice."""
+"""Options of an import, for choices that a recording leaves open."""
 
 from msgspec import Struct
 
@@ -8,8 +8,8 @@ from dragstrip.pages.importers.limits import DEFAULT, Limits
 
 class Wish(Struct, frozen=True, kw_only=True):
     part: str = ""
-    """The page of a recording with several: its number (from 1), its id, its URL or its title.
-    Empty means the first."""
+    """The page to import from a recording with several: its number (from 1), id, URL or title.
+    Empty means the first page."""
     busy: bool = False
     """Whether made-up scripts keep the browser busy as long as the recorded ones seem to have."""
     keep_http: bool = False
@@ -17,7 +17,7 @@ class Wish(Struct, frozen=True, kw_only=True):
     keep_secrets: bool = False
     """Whether to keep cookies, credentials and tokens."""
     done: str = AT_LOAD
-    """When the page counts as loaded, see `dragstrip.model.done`."""
+    """Condition for the page to count as loaded, see `dragstrip.model.done`."""
     think_ms: float | None = None
     """Time in ms that the server takes before it answers the start of the page; None keeps the
     recorded time."""

@@ -1,4 +1,5 @@
-"""Makes a recording from a structure. Its bodies request each other in the structure's order."""
+"""Makes a recording from a structure. The recording's bodies request each other in the structure's
+order."""
 
 from collections import Counter
 
@@ -35,8 +36,8 @@ def make(structure: Structure) -> Recording:
 
 
 class _Maker:
-    """Makes objects from the last to the first, because an object's body depends on the objects
-    that it requests and on those that others must request for it."""
+    """Makes objects from the last to the first. An object's body depends on the objects that it
+    requests, and on those that other objects must request for it."""
 
     def __init__(self, structure: Structure) -> None:
         self._title = structure.title
@@ -64,8 +65,8 @@ class _Maker:
             if index and item.follows is None:
                 self._children[self._above(item)].append(index)
         self._behalf: list[list[MarkupNode]] = [[] for _ in self._objects]
-        """Requests that an ancestor makes once an object has arrived, because the object's body
-        cannot."""
+        """Requests that an ancestor makes for each object once the object has arrived, because the
+        object's body cannot make them."""
         self._fonts: list[list[int]] = [[] for _ in self._objects]
         self._boxes: list[list[int]] = [[] for _ in self._objects]
         """Style sheets with pictures for which each document needs a box."""
@@ -75,8 +76,8 @@ class _Maker:
         return tuple(self._answer(item, *bodies[i]) for i, item in enumerate(self._objects))
 
     def _above(self, item: Object) -> int:
-        """Return the index of the parent. It is the document for objects without a parent, or whose
-        parent precedes the document."""
+        """Return the index of the parent. For objects without a parent, and for those whose parent
+        precedes the document, it is the document."""
         return self._root if item.parent is None else max(item.parent, self._root)
 
     def _answer(self, item: Object, wire: bytes, coding: str) -> Recorded:
@@ -106,7 +107,7 @@ class _Maker:
         )
 
     def _body(self, index: int) -> tuple[bytes, str]:
-        """Return the body on the wire and its coding."""
+        """Return the body as sent over the wire, and its coding."""
         item = self._objects[index]
         if item.kind == "font" and self._once[index]:
             self._fonts[index].append(index)
@@ -127,8 +128,8 @@ class _Maker:
         self._boxes[above] += self._boxes[index]
 
     def _asking(self, index: int) -> tuple[bytes, str] | None:
-        """Return a body that requests its children itself, and its coding; None if this kind of
-        object cannot."""
+        """Return a body that requests its children itself, and the body's coding; None if this kind
+        of object cannot make requests."""
         item, children = self._objects[index], self._children[index]
         seed = f"{index}:{item.url}"
         if item.kind == "script" and (children or item.busy_ms):
@@ -194,14 +195,14 @@ class _Maker:
 
 
 def _repeats(objects: tuple[Object, ...]) -> frozenset[int]:
-    """Return indices of requests for objects that were requested before. A cache would answer if an
-    element requested them again."""
+    """Return the indices of requests for objects that were requested before. A cache would answer
+    if an element requested them again."""
     first: dict[str, int] = {}
     return frozenset(i for i, o in enumerate(objects) if first.setdefault(o.url, i) != i)
 
 
 def _plain(item: Object, seed: str) -> bytes:
-    """Return a body that requests nothing."""
+    """Return a body that makes no request."""
     if item.status != 200 or not item.size:
         return noise(item.size, seed)
     if item.kind == "image":

@@ -1,4 +1,5 @@
-"""The markup of a made-up page: a masthead, a lead story, a grid of pictures with captions."""
+"""Writes the markup of a made-up page: a masthead, a lead story, a grid of pictures with
+captions."""
 
 import html
 import random

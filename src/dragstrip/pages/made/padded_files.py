@@ -1,4 +1,4 @@
-"""Pictures and fonts of an exact length. Padding is put where each format allows it."""
+"""Makes pictures and fonts of an exact length. Padding goes where each format allows it."""
 
 import io
 import math
@@ -15,7 +15,7 @@ from dragstrip.pages.made.text import HTML, fill, noise
 _BITS_PER_PIXEL = {"image/jpeg": 2.0, "image/jpg": 2.0, "image/webp": 1.5, "image/avif": 1.0}
 _OTHER_BITS_PER_PIXEL = 5.0
 _SEEN_FROM_BYTES = 300
-"""Shorter pictures count as tracking pixels, and are not shown."""
+"""Bytes below which a picture counts as a tracking pixel, and is not shown."""
 _WIDEST = 1_200
 _QUALITY = 92
 _FULL_BITS_PER_PIXEL = {"JPEG": 4.6, "WEBP": 4.0}
@@ -28,7 +28,8 @@ _WOFF2_LENGTH, _WOFF2_PRIVATE = 8, 40  # offsets of the fields, WOFF2 section 4.
 
 def box(mime: str, size: int) -> tuple[int, int]:
     """Return the width and height in CSS pixels for a picture of `size` bytes, by the usual bits
-    per pixel. Our choice, because recordings rarely tell. Large pictures are wide, others 4:3."""
+    per pixel. The shapes are our choice, because recordings rarely give them. Large pictures are
+    wide, others 4:3."""
     if size < _SEEN_FROM_BYTES:
         return 1, 1
     if mime.startswith("image/svg"):
@@ -72,15 +73,15 @@ def font(size: int) -> bytes:
 
 
 def _dot(size: int) -> bytes:
-    """Return a picture of one pixel. The remaining bytes are a comment, or follow the trailer if
-    they are too few for one."""
+    """Return a picture of one pixel. The remaining bytes are a comment; if they are too few for a
+    comment, they follow the trailer."""
     room = size - len(_DOT_GIF) - 1
     if room < 4:
         return _DOT_GIF + b";" + b"\0" * room
     data = room - 3
     blocks = -(-data // 256)
     inside = noise(data - blocks, "gif")
-    # Equal shares, so that no block is longer than the 255 bytes it can count.
+    # The blocks have equal shares, so that no block is longer than the 255 bytes that it can count.
     cuts = [len(inside) * i // blocks for i in range(blocks + 1)]
     comment = b"".join(bytes([b - a]) + inside[a:b] for a, b in pairwise(cuts) if b > a)
     body = _DOT_GIF + b"!\xfe" + comment + b"\0;"

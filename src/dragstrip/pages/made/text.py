@@ -1,4 +1,4 @@
-"""Text of an exact length on the wire: padded with comments, or compressed with gzip."""
+"""Makes text of an exact length on the wire: padded with comments, or compressed with gzip."""
 
 import random
 import struct
@@ -21,7 +21,7 @@ _LETTERS = bytes(
 
 
 def noise(size: int, seed: str) -> bytes:
-    """Letters and digits drawn at random: 6 bits in each byte, safe inside every comment."""
+    """Return letters and digits drawn at random: 6 bits in each byte, safe inside every comment."""
     draw = random.Random(seed)
     parts = [min(_MOST_DRAWN, size - at) for at in range(0, size, _MOST_DRAWN)]
     return b"".join(draw.randbytes(part) for part in parts).translate(_LETTERS)
@@ -65,7 +65,7 @@ def _gzip(plain: list[bytes], size: int, comment: Comment, seed: str) -> bytes:
         stream += part + _stored(padding)
         spare += over
     tail = struct.pack("<II", zlib.crc32(text), len(text) & 0xFFFFFFFF)
-    # A rest that is too short for a separate block goes into the header's comment.
+    # Room that is too short for a separate block is filled by the header's comment.
     head = _GZIP_HEADER % (_HAS_COMMENT if spare else 0) + b"." * (spare - 1) + b"\0" * (spare > 0)
     return head + stream + end + tail
 

@@ -1,1 +1,1 @@
-"""A paper's claims with our answers, and the notes that belong to them."""
+"""Answers a paper's claims, with the notes that belong to the answers."""

@@ -1,4 +1,5 @@
-"""Claims about absolute times of pages that no longer exist: no number of blocks answers them."""
+"""Finds claims about absolute times of pages that no longer exist: no number of blocks answers
+them."""
 
 import polars as pl
 
@@ -8,14 +9,14 @@ from dragstrip_papers.parts import parts_of
 from dragstrip_papers.predicates import AnyPredicate
 
 _NAMED = 3
-"""Most pages that are named; more are counted."""
+"""Most pages that are named; if there are more, the others are counted."""
 
 
 def absent(claim: Claim, reached: pl.DataFrame) -> str:
-    """Return why no load of the cells that a claim looks at (see `dragstrip_papers.campaign.space`)
-    answers it.
+    """Return why no load of a claim's cells (see `dragstrip_papers.campaign.space`) can answer the
+    claim.
 
-    The claim asks only for absolute times, and there are only stand-ins of its pages. Empty for
+    The reason is that the claim asks only for absolute times and its pages are stand-ins. Empty for
     other claims.
     """
     if claim.predicate is None or not _absolute(claim.predicate):

@@ -1,4 +1,4 @@
-"""Notes that must accompany an answer."""
+"""Writes notes that must accompany an answer."""
 
 from collections.abc import Iterator, Mapping
 
@@ -13,8 +13,8 @@ from dragstrip_papers.reached import reached
 def caveats(
     predicate: AnyPredicate, evidence: Evidence, stacks: Mapping[str, Stack]
 ) -> Iterator[str]:
-    """Yield sentences without a full stop. `stacks` are all of the paper's, by the names claims
-    use."""
+    """Yield the notes as sentences without a full stop. `stacks` are all stacks of the paper, by
+    the names that claims use."""
     cells = reached(predicate, evidence.cells)
     named = stacks_of(predicate, {s: None for cell in cells for s in cell.stacks})
     if told := _ended(predicate, evidence):

@@ -1,9 +1,10 @@
-"""Loads that did not end.
+"""Takes account of loads that did not end.
 
-The papers kept the loads that ended, so these are compared. A choice that a stack's own failures
-make can flatter it. Where more than `MOST` of a stack's loads did not end, nothing is decided. Else
-the claim is asked again with every load that did not end as slow as the slowest load of its cell
-that did: the worst rank among them. An answer that this turns stays open.
+The papers kept only the loads that ended, so ours are compared in the same way. That leaves out a
+stack's own failures and can flatter the stack. If more than `MOST` of a stack's loads did not end,
+the claim stays open. Otherwise the claim is answered again with every load that did not end as slow
+as the slowest load of its cell that did: the worst rank among them. If this changes the answer, the
+claim stays open.
 
 Source: Lachin, "Worst-rank score analysis with informatively missing observations in clinical
 trials", Controlled Clinical Trials 20 (1999), 408-422.
@@ -22,12 +23,12 @@ from dragstrip_papers.predicates import AnyPredicate, stacks_of
 from dragstrip_papers.reached import reached
 
 MOST = 0.05
-"""Share of a stack's loads that may not have ended, of those on cells where any ended: our choice.
-A cell where none did is one that was not run."""
+"""Largest share of a stack's loads that may not have ended; the value is our choice. Only cells in
+which a load ended count. A cell in which none ended counts as not run."""
 
 
 def of_ended(predicate: AnyPredicate, evidence: Evidence) -> Answer:
-    """Return the answer of the loads that ended, unless the others could turn it."""
+    """Return the answer of the loads that ended, unless the other loads could change it."""
     if not unended(predicate, evidence):
         return with_missing(ask(predicate, evidence), predicate, evidence)
     kept = structs.replace(evidence, made=tuple(map(_ended, evidence.cells)))
@@ -55,8 +56,8 @@ def _tried(cell: Measured) -> bool:
 
 
 def unended(predicate: AnyPredicate, evidence: Evidence) -> Mapping[str, tuple[int, int]]:
-    """Return loads that ended, and all, by stack: of those stacks that the predicate speaks of and
-    that have loads that did not."""
+    """Return, by stack, the number of loads that ended and of all loads. Only stacks that the
+    predicate names and that have loads which did not end are listed."""
     cells = reached(predicate, evidence.cells)
     named = stacks_of(predicate, {s: None for cell in cells for s in cell.stacks})
     found = {}
@@ -87,8 +88,8 @@ def _kept(loads: Loads) -> Loads:
 
 
 def _worst(cell: Measured) -> Measured:
-    """Return the cell with every load that did not end as slow as the slowest that did. Without one
-    that ended there is nothing to rank by, and the cell has no loads."""
+    """Return the cell with every load that did not end as slow as the slowest load that did. If no
+    load ended, the cell has no loads."""
     if not _any(cell.stacks.values()):
         return cell
     slowest = {

@@ -45,16 +45,16 @@ NO_COMPUTING = "computing decides it, and takes no time in virtual time"
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """A cell of one of the paper's studies, which is a capsule of that name."""
+    """A cell of one of the paper's studies. The study's capsule has the study's name."""
 
     study: str
     page: str
     network: str
     connection: str
     blocks: int = 0
-    """Blocks that count."""
+    """Number of blocks that count."""
     number: int = 0
-    """Number of the cell in the capsule's study, from 1; 0 if the capsule is not here."""
+    """Number of the cell in the capsule's study, from 1; 0 if the capsule is missing."""
 
 
 class Finding(Struct, frozen=True, kw_only=True):
@@ -62,9 +62,9 @@ class Finding(Struct, frozen=True, kw_only=True):
 
     id: str
     source: str
-    """Source of the claim, one of the paper's; empty for a paper that is its own."""
+    """The paper's source that states the claim; empty if the paper itself is the source."""
     read: str
-    """How much of the source was read, see `dragstrip_papers.sources`; empty without one."""
+    """How much of the source was read, see `dragstrip_papers.sources`; empty without a source."""
     section: str
     tier: Tier
     says: str
@@ -73,26 +73,28 @@ class Finding(Struct, frozen=True, kw_only=True):
     note: str
     verdict: Verdict
     direction: Verdict | None = None
-    """The answer to which way it goes; None for a claim that names no direction."""
+    """The answer on the claim's direction; None for a claim that names no direction."""
     size: Verdict | None = None
-    """The answer to how much it is; None for a claim that names no size."""
+    """The answer on the claim's size; None for a claim that names no size."""
     population: str = ""
-    """What it is about, see `dragstrip_papers.populations`; empty without a predicate."""
+    """What the claim is about, see `dragstrip_papers.populations`; empty without a predicate."""
     ours: str
-    """Our number with its 95 % interval; empty if there is none."""
+    """Our number with its 95 % interval; empty if there is no number."""
     why: str
     more: More | None = None
-    """More loads that would decide an open claim, see `dragstrip_papers.answers.more`."""
+    """How many more loads would decide an open claim, see `dragstrip_papers.answers.more`."""
     surrogates: dict[str, str]
-    """Surrogate stacks, with the stacks of the paper that each stood for; empty if none did."""
+    """Surrogate stacks, each with the paper's stack that it stood for; empty if no surrogate
+    ran."""
     players: dict[str, str]
-    """Stacks of the paper's own time, by the surrogate that each replaces."""
+    """Stacks of the paper's own time, each by the surrogate that it replaces."""
     servers: str
-    """The servers of its stacks, and by how much they differ, see `dragstrip.study.gaps`; empty if
-    there was only one."""
+    """The servers of the claim's stacks, and by how much they differ, see `dragstrip.study.gaps`;
+    empty if there was only one server."""
     near: Closeness
     restates: str
-    """The claim that gives this number in another unit; empty for a claim that is counted."""
+    """The claim that gives this number in another unit; empty for a claim that restates none and is
+    counted."""
     caveats: tuple[str, ...]
     cells: int
     """Number of cells in our studies that the claim is about."""
@@ -101,7 +103,7 @@ class Finding(Struct, frozen=True, kw_only=True):
 
     @property
     def unrun(self) -> bool:
-        """Whether the claim is open, and none of its cells was run."""
+        """Whether the claim is open and none of its cells was run."""
         return self.verdict == "open" and self.cells > 0 and not self.behind
 
 
@@ -113,9 +115,10 @@ class Findings(Struct, frozen=True, kw_only=True):
     rules: int
     """Version of the verdict's rules, by which all visits were judged."""
     frozen: Frozen
-    """The rules that answer, and the rules at the time when the visits began."""
+    """The version of the rules that answer now, and the versions at the time when the visits
+    began."""
     verdicts: dict[str, int]
-    """Number of claims by answer, without those that restate another."""
+    """Number of claims by answer, without claims that restate another."""
     restated: int
     cells_run: int
     cells_total: int
@@ -124,21 +127,22 @@ class Findings(Struct, frozen=True, kw_only=True):
     made: tuple[Made, ...]
     sources: tuple[Source, ...]
     choices: tuple[str, ...]
-    """Choices that the paper leaves open, and how we made them."""
+    """Choices that the paper leaves open, and how we made each."""
     surrogates: dict[str, str]
     client: ClientName = "browser"
     clock: Clock = REAL
     began: str = ""
     """Date of the last start, as in 2026-11-25."""
     predicted: str = ""
-    """The load generator's error against browsers, in words; empty for a browser's visits."""
+    """The load generator's error against browsers, in words; empty if a browser made the visits."""
     cast: dict[str, str]
-    """Stacks that replaced surrogates, by surrogate, if the paper's own protocols were run."""
+    """Stacks that replaced surrogates, by surrogate, if the paper's own protocols were run;
+    otherwise empty."""
     claims: tuple[Finding, ...]
 
     @property
     def servers(self) -> dict[str, str]:
-        """What is said of servers, each sentence once, and its number as a note."""
+        """Every sentence on servers once, with its number as a note."""
         said = dict.fromkeys(c.servers for c in self.claims if c.servers)
         return {sentence: str(number) for number, sentence in enumerate(said, 1)}
 
@@ -150,8 +154,8 @@ def findings(
     evidence: Evidence,
     numbers: Mapping[Key, int] = NO_NUMBERS,
 ) -> Findings:
-    """Answers every claim by the loads `evidence`, which `ran` made. `numbers` are those of the
-    cells whose capsules are beside the page."""
+    """Answer every claim from the loads in `evidence`, which were made as `ran` says. `numbers` are
+    the cells' numbers in the capsules beside the page."""
     cells = _counted(space(specs, paper.parts), evidence.loads, numbers)
     stacks = paper.stacks(specs)
     asked = {spec.name: spec.runs for spec in specs}
@@ -259,12 +263,13 @@ def _finding(
 
 
 def _asked(predicate: AnyPredicate, answer: Answer) -> AnyPredicate:
-    """Return what is open: the direction alone, where no size can be tested."""
+    """Return the part of the claim that is open: only its direction if no size can be tested."""
     return direction(predicate) or predicate if answer.size == "not testable" else predicate
 
 
 def _undecided(answer: Answer, verdict: Verdict, why: str, *, ours: str) -> Answer:
-    """Return the answer where the loads say nothing, whatever they show. A derived one stays."""
+    """Return the answer with this verdict, for a claim that the loads cannot decide. A derived
+    answer stays."""
     if answer.verdict == "derived":
         return structs.replace(answer, ours=ours)
     return Answer(

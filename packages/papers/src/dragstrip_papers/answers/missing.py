@@ -20,13 +20,13 @@ from dragstrip_papers.predicates import AnyPredicate, stacks_of
 from dragstrip_papers.reached import reached
 
 _LATER = 1_000_000
-"""Rounds that no study has, for visits that are filled in."""
+"""Number of the first round that stands for filled-in visits. No study has so high a number."""
 Centre = Callable[[Values], Any]
 DECIDED = ("reproduced", "equivalent", "contradicted")
 
 
 def with_missing(answer: Answer, predicate: AnyPredicate, evidence: Evidence) -> Answer:
-    """Return the answer, unless visits that are missing could turn it."""
+    """Return the answer, unless missing visits could change it."""
     if answer.verdict not in DECIDED or not evidence.doubts:
         return answer
     doubted = {
@@ -54,8 +54,8 @@ def _open(answer: Answer, why: str) -> Answer:
 
 
 def _filled(cell: Measured, lost: DoubtfulCell | None, stack: str, worst: Centre) -> Measured:
-    """Return the cell with a round for each invalid visit of the stack: itself at its worst, others
-    as usual."""
+    """Return the cell with one more round for each invalid visit of the stack. In such a round that
+    stack has its worst time, and the others have their usual times."""
     more = lost.invalid.get(stack, 0) if lost else 0
     if not more or stack not in cell.stacks:
         return cell

@@ -24,26 +24,27 @@ TIMES = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 
 
 class More(Struct, frozen=True, kw_only=True):
-    """What would decide a claim, if more loads were like those that were run."""
+    """How many more loads would decide a claim, if they were like the loads that were made."""
 
     of: Literal["blocks", "pages"] | None
-    """What there must be more of; None if no multiple in `TIMES` would decide."""
+    """What is needed more of; None if no multiple in `TIMES` would decide."""
     have: int = 0
-    """Number of blocks of the cell with the fewest, or number of pages."""
+    """Number of blocks of the cell with the fewest, or number of pages, so far."""
     need: int = 0
     answer: Verdict = "open"
-    """Answer of the claim once it has them."""
+    """The claim's answer once it has that many."""
 
     def words(self) -> str:
-        """``about 152 pages like its 38 (then contradicted)``."""
+        """Say it in words: ``about 152 pages like its 38 (then contradicted)``."""
         if self.of is None:
             return f"other pages or cells: {TIMES[-1]} times as many loads like these leave it open"
         return f"about {self.need} {self.of} like its {self.have} (then {self.answer})"
 
 
 def more(predicate: AnyPredicate, evidence: Evidence) -> More | None:
-    """Return what would decide an open claim. None where not all of it was run, where its loads
-    alone decide it, and for counts of significant tests, whose number of loads is the paper's."""
+    """Return what would decide an open claim. None if some of the claim's cells were not run, if
+    more loads cannot decide it, or if it counts significant tests, because the paper fixes their
+    number of loads."""
     own = reached(predicate, evidence.cells)
     if any(len(reached(part, own)) < part.cells for part in parts_of(predicate)):
         return None
@@ -69,12 +70,12 @@ _Taken = Callable[[Sequence[Measured], int], Iterable[Measured]]
 
 
 def _of_corpus(predicate: AnyPredicate) -> bool:
-    """Return whether any part of the claim is about other pages, too."""
+    """Return whether any part of the claim is about other pages as well."""
     return any(part.population == "pages" for part in parts_of(predicate))
 
 
 def _longer(cells: Sequence[Measured], times: int) -> Iterable[Measured]:
-    """Yield each cell, its rounds repeated."""
+    """Yield each cell with its rounds repeated `times` times."""
     span = 1 + max(int(loads.rounds.max()) for cell in cells for loads in cell.stacks.values())
     for cell in cells:
         stacks = {name: _repeated(loads, times, span) for name, loads in cell.stacks.items()}
@@ -90,7 +91,7 @@ def _repeated(loads: Loads, times: int, span: int) -> Loads:
 
 
 def _wider(cells: Sequence[Measured], times: int) -> Iterable[Measured]:
-    """Yield each cell, repeated on pages of other names."""
+    """Yield each cell, and `times` - 1 copies of it on pages of other names."""
     for cell in cells:
         yield cell
         yield from (structs.replace(cell, page=f"{cell.page}~{i}") for i in range(1, times))

@@ -1,4 +1,4 @@
-"""How close the run came to the paper: its own protocols, pages and number of loads."""
+"""Says how close the run came to the paper: to its protocols, its pages and its number of loads."""
 
 from collections.abc import Collection, Iterable
 from typing import Literal
@@ -14,13 +14,13 @@ Pages = Literal["recorded", "as described", "stand-in", "none"]
 
 class Closeness(Struct, frozen=True, kw_only=True):
     stacks: Stacks
-    """`native` if stacks of the paper's own time played every part; `surrogate` if today's stacks
-    stand for them; `none` if no stack is needed."""
+    """`native` if stacks of the paper's own time were used throughout; `surrogate` if today's
+    stacks stood for them; `none` if no stack is needed."""
     pages: Pages
-    """`recorded` somewhere; `as described` if made of everything that the paper says of them;
-    `stand-in` if made up: most of its sizes are our choice."""
+    """`recorded` if the pages were recorded somewhere; `as described` if they were made from
+    everything that the paper says of them; `stand-in` if most of their sizes are our choice."""
     loads: int
-    """Fewest loads of any cell that was run; 0 if none was."""
+    """Fewest loads of any cell that was run; 0 if no cell was."""
     asked: int
     """Number of loads in the paper."""
     run: int
@@ -28,8 +28,8 @@ class Closeness(Struct, frozen=True, kw_only=True):
     client: ClientName = "browser"
 
     def words(self) -> str:
-        """``by surrogates, on stand-ins, 7 of 31 loads, 8 of 38 cells``; of the load generator
-        ``predicted, by surrogates, ...``."""
+        """Say it in words: ``by surrogates, on stand-ins, 7 of 31 loads, 8 of 38 cells``; for the
+        load generator ``predicted, by surrogates, ...``."""
         predicted = "predicted" if self.client == "loader" and self.run else ""
         said = {"native": "by its own protocols", "surrogate": "by surrogates"}.get(self.stacks)
         on = {

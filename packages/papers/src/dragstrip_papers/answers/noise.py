@@ -1,8 +1,8 @@
-"""Finds claims that loads without noise cannot answer: those on how many tests find a difference.
+"""Finds claims that loads without noise cannot answer: claims on how many tests find a difference.
 
 Such a count depends on how far loads of one page differ among themselves. In virtual time only loss
-makes them differ, so that tests find differences that the noise of a paper's loads would have
-hidden.
+makes loads of one page differ, so tests find differences that the noise of a paper's loads would
+have hidden.
 """
 
 import polars as pl

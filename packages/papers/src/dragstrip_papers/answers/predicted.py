@@ -1,4 +1,4 @@
-"""Finds claims that the load generator cannot answer: those about painting, computing or caching,
+"""Finds claims that the load generator cannot answer: claims about painting, computing or caching,
 and about handshakes of TLS 1.2.
 
 Such a claim stays open, whatever else was measured.
@@ -24,12 +24,12 @@ PAINTED = {
     "visual_vc85_ms": "85 % visual completeness",
     "visual_speed_index_ms": "SpeedIndex",
 }
-"""Metrics of a picture, by their column."""
+"""Metrics of what is painted, by column, in words."""
 
 
 def without_paint(evidence: Evidence) -> Evidence:
-    """Return the loads without these metrics. A load that never ended has them at the client's
-    limit, and for the load generator that would be made up."""
+    """Return the evidence without metrics of painting. A load that never ended has these metrics at
+    the client's limit, which would be wrong for the load generator."""
     nothing = [pl.lit(None, dtype=pl.Float64).alias(name) for name in PAINTED]
     return structs.replace(evidence, loads=evidence.loads.with_columns(nothing))
 
@@ -63,7 +63,7 @@ def beyond(paper: Paper, predicate: AnyPredicate | None, reached: pl.DataFrame) 
 
 
 def _played(predicate: AnyPredicate) -> list[str]:
-    """Return stacks with TLS 1.2 whose handshakes it counts."""
+    """Return the stacks with TLS 1.2 whose handshakes the predicate counts."""
     counted = [part.stack for part in parts_of(predicate) if isinstance(part, HandshakeRtts)]
     known = stacks()
     return [name for name in counted if name in known and known[name].tls == "1.2"]

@@ -1,4 +1,5 @@
-"""The record of what was run, besides the loads: how, by whom, under which rules."""
+"""Records what was run besides the loads: how, by which programs and machines, and under which
+rules."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -28,36 +29,36 @@ class Made(Struct, frozen=True, kw_only=True):
     reasons: dict[str, int]
     """Why visits were invalid, by code of the reason."""
     cells: int
-    """Cells with a block that counts."""
+    """Number of cells with a block that counts."""
     bias: str
-    """Whether invalid visits affect some stacks more than others; empty without an invalid
-    visit."""
+    """Whether invalid visits affect some stacks more than others, in words; empty without an
+    invalid visit."""
     how: tuple[str, ...]
-    """Program, machine and browsers, see `dragstrip_papers.provenance`."""
+    """Program, machine and browsers that made the visits, see `dragstrip_papers.provenance`."""
     commands: tuple[str, ...]
     controls: tuple[Control, ...]
-    """What its controls say of the testbed; empty for a study without any."""
+    """Results of the study's controls on the testbed; none for a study without controls."""
     elsewhere: str = ""
-    """The table of loads it is known from, with its folder, if its capsule is not here."""
+    """If the study's capsule is missing: the table of loads that stands for it, with its folder."""
 
 
 class Ran(Struct, frozen=True, kw_only=True):
-    """All that was run."""
+    """A record of all that was run."""
 
     client: ClientName = "browser"
     clock: Clock = REAL
     then: tuple[str, ...] = ()
-    """Versions of the rules that stood when visits began, each once; empty for a start that kept
-    none. Older campaigns kept digests, see `dragstrip_papers.frozen`."""
+    """Versions of the rules at the time when visits began, each once; empty for a start that
+    recorded none. Older campaigns recorded digests, see `dragstrip_papers.frozen`."""
     began: str = ""
     """Date of the last start, as in 2026-11-25; empty without one."""
     made: tuple[Made, ...] = ()
 
 
 def ran_in(folders: Sequence[Path], loads: pl.DataFrame) -> Ran:
-    """Return what the capsules `folders` say; `loads` are their loads that count.
+    """Return the record of the capsules `folders`; `loads` are their loads that count.
 
-    Raises `InputError` if a browser made some of them and the load generator others.
+    Raises `InputError` if a browser made some loads and the load generator others.
     """
     capsules = [Capsule.open(folder) for folder in folders]
     starts = [start for capsule in capsules for start in capsule.manifest.starts]
@@ -77,8 +78,7 @@ def numbers(folders: Sequence[Path]) -> Mapping[Key, int]:
 
 
 def joined(parts: Sequence[Ran]) -> Ran:
-    """Return one record of all parts. Only loads by one client and one clock are evidence
-    together."""
+    """Join several records. All loads must come from one client and one clock."""
     seen = [part for part in parts if part.made] or list(parts[:1]) or [Ran()]
     return structs.replace(
         seen[0],

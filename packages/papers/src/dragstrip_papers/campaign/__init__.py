@@ -1,1 +1,1 @@
-"""Which cells of a paper are run, and how they fit into a time."""
+"""Chooses which cells of a paper are run, and how they fit into a time limit."""

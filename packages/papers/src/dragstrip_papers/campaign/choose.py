@@ -1,7 +1,7 @@
-"""Which cells of a paper to run when there is time for only some of them.
+"""Chooses which cells of a paper to run when there is time for only some of them.
 
-First the cells of whole claims, cheapest claim first, because half of a claim's cells seldom settle
-it; what time is left goes to the cheapest cells.
+Cells of whole claims come first, the cheapest claim first, because half of a claim's cells seldom
+settle it. The remaining time goes to the cheapest cells.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,11 +12,11 @@ from dragstrip_papers.campaign.space import reach
 from dragstrip_papers.predicates import AnyPredicate
 
 START_S = 12.0
-"""Testbed, browsers and servers of a study."""
+"""Seconds to start testbed, browsers and servers of a study."""
 CALIBRATE_S = 5.0
-"""Measuring one network before a study's first visit."""
+"""Seconds to calibrate one network before a study's first visit."""
 PAGE_S = 3.0
-"""Making a page and rehearsing it."""
+"""Seconds to make and rehearse a page."""
 
 
 def choose(
@@ -29,7 +29,7 @@ def choose(
     """Return rows of `cells` (`dragstrip_papers.campaign.space`) whose `runs` blocks fit the
     budget.
 
-    Those of `have` are among them and cost nothing.
+    The rows `have` are always among them, and cost no time.
     """
     rows = cells.with_row_index()
     groups = [frozenset(reach(p, rows)["index"].to_list()) for p in predicates if p is not None]
@@ -48,7 +48,8 @@ def choose(
 
 
 class _Price:
-    """Seconds that a set of cells takes, with what studies, networks and pages cost once."""
+    """Computes the seconds that a set of cells takes, including what studies, networks and pages
+    cost once."""
 
     def __init__(self, cells: pl.DataFrame, runs: int) -> None:
         self._seconds = [runs * s for s in cells["block_s"]]

@@ -1,4 +1,4 @@
-"""Which client visits a paper's cells: a browser or the load generator, never both."""
+"""Chooses the client that visits a paper's cells: a browser or the load generator, never both."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from dragstrip.study.spec import StudySpec
 
 ClientName = Literal["browser", "loader"]
 WITH_CACHE = "repeat-cached"
-"""Visits that the load generator cannot make: it has no cache."""
+"""The connection mode that the load generator cannot use: it has no cache."""
 
 
 def by_client(specs: Iterable[StudySpec], client: str) -> list[StudySpec]:
@@ -23,8 +23,8 @@ def by_client(specs: Iterable[StudySpec], client: str) -> list[StudySpec]:
 
 
 def makeable(specs: Iterable[StudySpec], client: str) -> list[StudySpec]:
-    """Return what of these studies the client can visit: the load generator has no frames and no
-    cache."""
+    """Return the parts of these studies that the client can visit: the load generator has no frames
+    and no cache."""
     if client != LOADER:
         return list(specs)
     return [
@@ -38,7 +38,8 @@ def makeable(specs: Iterable[StudySpec], client: str) -> list[StudySpec]:
 
 
 def client_of(folders: Sequence[Path]) -> ClientName:
-    """Who made the visits of these capsules. Raises `InputError` if both clients did."""
+    """Return the client that made the visits of these capsules. Raises `InputError` if both clients
+    did."""
     made = {Capsule.open(folder).manifest.study.predicted: folder for folder in folders}
     if len(made) > 1:
         raise InputError(
@@ -49,7 +50,7 @@ def client_of(folders: Sequence[Path]) -> ClientName:
 
 
 def check_client(folders: Sequence[Path], client: str) -> None:
-    """Raises `InputError` unless all visits of these capsules were made by this client."""
+    """Raise `InputError` unless this client made all visits of these capsules."""
     if not folders or (made := client_of(folders)) == client:
         return
     if made == LOADER:

@@ -1,4 +1,4 @@
-"""Fills a time limit with cells, and adds more if visits take less time than planned."""
+"""Fills a time limit with cells, and adds more cells if visits take less time than planned."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dragstrip_papers.campaign.plan import Cells, Part, beyond
 
 LEAST_LEFT_S = 60.0
-"""Least time in s that must be left. In less, starts and calibration leave no room for a cell."""
+"""Least time in s that must be left to add cells. In less time, starting and calibrating leave no
+room for a cell."""
 
 
 def fill(
@@ -19,8 +20,8 @@ def fill(
     tell: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> bool:
-    """Run the parts, then what `plan` finds for the time that is left, at the pace so far, until
-    nothing is new.
+    """Run the parts. Then run the parts that `plan` finds for the time that is left, at the pace so
+    far, until it finds none.
 
     `plan` gets the seconds that are left and the cells that are `present`. `run` makes the visits
     of parts until a given time; like this function, it returns whether it made all of them.

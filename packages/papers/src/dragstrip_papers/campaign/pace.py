@@ -1,4 +1,5 @@
-"""The cost of visits in virtual time for a machine: computing, however long a load lasts."""
+"""Computes the cost of visits in virtual time on a machine. Only computing counts, however long a
+load lasts."""
 
 from functools import cache
 from importlib import resources
@@ -15,11 +16,11 @@ class Pace(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     visit_cpu_s: float
     object_cpu_s: float
     mb_cpu_s: float
-    """CPU seconds of a browser's visit in virtual time, per megabyte; a repeat visit moves its page
-    twice."""
+    """CPU seconds of a browser's visit in virtual time, per megabyte. A repeat visit transfers its
+    page twice."""
     slow_mb_cpu_s: float
-    """CPU seconds in addition per megabyte, where packets come one by one: all of it up to
-    `slow_mbps` on the way down, and less in proportion on faster lines."""
+    """Additional CPU seconds per megabyte on slow lines, where packets come one by one. The cost
+    holds up to `slow_mbps` downstream, and falls in proportion on faster lines."""
     slow_mbps: float
     real_at_once: float
     """Number of blocks that run in parallel in real time."""
@@ -27,7 +28,7 @@ class Pace(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The load generator's cost, as a share of a browser's in virtual time."""
 
     def visit_s(self, *, loader: bool) -> pl.Expr:
-        """CPU seconds of one visit in virtual time to each cell of a
+        """Return the CPU seconds of one visit in virtual time to each cell of a
         `dragstrip_papers.campaign.space`."""
         moved = pl.when(pl.col("connection") == "first").then(1).otherwise(2)
         slow = (self.slow_mbps / pl.col("rate_mbps")).clip(upper_bound=1).fill_null(0)
@@ -41,6 +42,6 @@ class Pace(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 @cache
 def pace() -> Pace:
-    """Reads `pace.toml`."""
+    """Read `pace.toml`."""
     text = resources.files("dragstrip_papers.campaign").joinpath("pace.toml").read_bytes()
     return msgspec.toml.decode(text, type=Pace)

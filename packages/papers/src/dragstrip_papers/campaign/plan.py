@@ -1,7 +1,7 @@
-"""The part of a paper to run, at which scale, and into which capsules.
+"""Plans which part of a paper to run, at which scale, and into which capsules.
 
-A paper's folder holds a capsule for each of its studies, named like it. A larger scale continues
-the same capsules: cells and runs are only ever added.
+A paper's folder holds a capsule for each of its studies, with the study's name. A larger scale
+continues the same capsules: cells and runs are only ever added.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,34 +24,35 @@ from dragstrip_papers.claims import Claim, Published
 from dragstrip_papers.predicates import stacks_of
 
 SMOKE_RUNS = 5
-"""Fewer blocks hardly ever have an interval that decides anything."""
+"""Runs at the scale `smoke`. With fewer runs, hardly any interval would decide a claim."""
 SMOKE_RERUNS = 1
 SMOKE_SHARE = 0.8
-"""Share of the time to plan with. A cell whose reruns are interrupted decides nothing."""
+"""Share of the time that is planned. The rest is for reruns: a cell whose reruns are interrupted
+decides no claim."""
 _RACE = 2
 """Fewest stacks in a race."""
 
 
 Cells = frozenset[tuple[str, ...]]
-"""Study, page, network and connection of cells."""
+"""Cells, each as study, page, network and connection."""
 
 
 class Part(Struct, frozen=True, kw_only=True):
-    """What is to be run of one study."""
+    """The part of one study that will be run."""
 
     spec: StudySpec
     cells: pl.DataFrame
     """Rows of `dragstrip_papers.campaign.space`."""
     total: int
-    """Cells of the whole study."""
+    """Number of cells of the whole study."""
     runs: int
     reruns: int | None = None
-    """None leaves the study's own."""
+    """Number of reruns of an invalid block; None keeps the study's own."""
     slow: Slow | None = None
 
     @property
     def keys(self) -> frozenset[CellKey]:
-        """Keys of its cells."""
+        """Keys of the part's cells."""
         return frozenset(self.cells.select(CELL).iter_rows())
 
     @property
@@ -82,13 +83,13 @@ def campaign(
     claims: Sequence[Claim] = (),
     networks: Sequence[str] = (),
 ) -> list[Part]:
-    """Return the parts to run: at scale `smoke` what exists and fits the budget, at `paper` or a
-    share of 1 every cell.
+    """Return the parts to run. At scale `smoke` these are the cells that exist and those that fit
+    the budget, at `paper` or a share of 1 every cell.
 
-    Without any time it has no parts, not even for what exists. A share scales the runs; slow cells
-    have the runs of `slow`. With `virtual` a cell costs what it takes to compute. `claims` and
-    `networks` narrow the cells to those that the claims look at, and to these networks. Raises
-    `InputError` for any other scale, and for an unknown network.
+    With a budget of zero there are no parts, not even for cells that exist. A share scales the
+    runs; slow cells have the runs that `slow` gives. With `virtual`, a cell costs its computing
+    time. `claims` and `networks` narrow the cells to those that the claims are about, and to these
+    networks. Raises `InputError` for any other scale, and for an unknown network.
     """
     whole = space(specs, paper.parts)
     if virtual:
@@ -116,7 +117,7 @@ def campaign(
 
 
 def _over(networks: Sequence[str], cells: pl.DataFrame) -> pl.DataFrame:
-    """Return the cells with these networks; all cells if none is named. Raises `InputError`."""
+    """Return the cells on these networks; all cells if no network is named. Raises `InputError`."""
     _check("network", networks, "studies have", cells["network"].unique(maintain_order=True))
     return cells.filter(pl.col("network").is_in(networks)) if networks else cells
 
@@ -128,12 +129,12 @@ def _virtual_block_s(specs: Sequence[StudySpec]) -> pl.Expr:
 
 
 def present(folder: Path, specs: Sequence[StudySpec]) -> Cells:
-    """Return cells that the capsules of a paper's folder have."""
+    """Return the cells that the capsules in a paper's folder have."""
     return frozenset((o.name, *cell) for o in specs for cell in _cells_of(folder / o.name))
 
 
 def beyond(parts: Sequence[Part], there: Cells) -> list[Part]:
-    """Return the parts with only those of their cells that are missing."""
+    """Return the parts with only those of their cells that are not in `there`."""
     return [
         structs.replace(part, cells=part.cells.filter([k not in there for k in _keys(part.cells)]))
         for part in parts
@@ -145,7 +146,8 @@ def _keys(cells: pl.DataFrame) -> Iterator[tuple[str, ...]]:
 
 
 def of_ones_own(specs: Sequence[StudySpec], pages: Sequence[str]) -> list[StudySpec]:
-    """Return the studies of a paper with `pages` instead of its own, if there are any."""
+    """Return the studies of a paper with `pages` instead of the paper's pages; unchanged if `pages`
+    is empty."""
     if not pages:
         return list(specs)
     own = tuple(p for given in pages for p in expand(given))
@@ -153,21 +155,21 @@ def of_ones_own(specs: Sequence[StudySpec], pages: Sequence[str]) -> list[StudyS
 
 
 def asked_about(specs: Sequence[StudySpec], pages: Sequence[str]) -> list[StudySpec]:
-    """Return the studies that answers are about. Pages of the paper narrow what is visited, and not
-    the claims; the user's own pages replace the paper's in both."""
+    """Return the studies that answers are about. If the user names pages of the paper, only the
+    visits are narrowed, not the claims. The user's own pages replace the paper's for both."""
     theirs = {page for spec in specs for page in spec.pages}
     own = of_ones_own(specs, pages)
     return list(specs) if all(theirs.issuperset(o.pages) for o in own) else own
 
 
 def chosen(specs: Sequence[StudySpec], names: Sequence[str]) -> list[StudySpec]:
-    """Return the named studies of a paper, all by default. Raises `InputError`."""
+    """Return the named studies of a paper, or all if no name is given. Raises `InputError`."""
     _check("study", names, "paper has", [spec.name for spec in specs])
     return [spec for spec in specs if spec.name in names or not names]
 
 
 def _check(option: str, names: Sequence[str], has: str, known: Iterable[str]) -> None:
-    """Checks the names of an option. Raises `InputError` for an unknown one."""
+    """Check the names of an option. Raises `InputError` for an unknown name."""
     every = dict.fromkeys(known)
     for name in names:
         if name not in every:
@@ -175,7 +177,8 @@ def _check(option: str, names: Sequence[str], has: str, known: Iterable[str]) ->
 
 
 def claims_named(paper: Published, names: Sequence[str]) -> list[Claim]:
-    """Claims by their whole name or the number it ends in. Raises `InputError`."""
+    """Return claims, given by their whole names or by the numbers at the end of these. Raises
+    `InputError`."""
     known = {claim.id.rpartition("-")[2]: claim for claim in paper.claims}
     found = []
     for name in names:
@@ -199,10 +202,10 @@ def spoken_of(
     folder: Path,
     names: Sequence[str] = (),
 ) -> list[StudySpec]:
-    """Return the studies with the stacks that the claims name, at least two, and those that their
-    capsules in `folder` have; without claims all. With `names` they have only these stacks, and
-    only studies with two of them are left. Raises `InputError` for a name that no study has, and if
-    no study is left."""
+    """Return the studies with the stacks that the claims name (at least two) and the stacks that
+    their capsules in `folder` have; without claims, with all stacks. With `names`, the studies have
+    only these stacks, and studies with fewer than two of them are left out. Raises `InputError` for
+    a name that no study has, and if no study is left."""
     if not claims and not names:
         return list(specs)
     every = [stack.name for spec in specs for stack in spec.stacks]
@@ -223,7 +226,7 @@ def spoken_of(
 
 
 def _said(claims: Sequence[Claim], names: Sequence[str], parts: Mapping[str, str]) -> list[str]:
-    """Return stacks that the claims speak of, and others to make it a race."""
+    """Return the stacks that the claims name, and others if that is needed for a race."""
     roles = {name: parts.get(name, name) for name in names}
     said = {r for c in claims if c.predicate for r in stacks_of(c.predicate, roles.values())}
     kept = [name for name, role in roles.items() if role in said]
@@ -232,8 +235,8 @@ def _said(claims: Sequence[Claim], names: Sequence[str], parts: Mapping[str, str
 
 
 def asked_for(claims: Iterable[Claim], cells: pl.DataFrame) -> pl.DataFrame:
-    """Return the cells of a space that any of these claims looks at. Raises `InputError` if a claim
-    looks at none."""
+    """Return the cells of a space that any of these claims is about. Raises `InputError` if a claim
+    is about none of the cells."""
     frames = []
     for claim in claims:
         found = reach(claim.predicate, cells)
@@ -245,8 +248,8 @@ def asked_for(claims: Iterable[Claim], cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def study_of(part: Part, folder: Path, cache: Path) -> Study:
-    """Return the study a part runs, with the cells its capsule in `folder` already has, and their
-    pages even if the part has others."""
+    """Return the study that a part runs. It includes the cells that its capsule in `folder` already
+    has, and their pages."""
     spec = part.spec
     there = _study_in(folder / spec.name)
     wanted = {*(there.cells() if there else ()), *part.keys}
@@ -268,7 +271,7 @@ def study_of(part: Part, folder: Path, cache: Path) -> Study:
 
 
 def capsules_of(folder: Path, specs: Sequence[StudySpec]) -> list[Path]:
-    """Capsules of a paper's folder that exist."""
+    """Return the capsules in a paper's folder that exist."""
     return [f for o in specs if ((f := folder / o.name) / MANIFEST).exists()]
 
 
@@ -278,5 +281,5 @@ def _cells_of(folder: Path) -> list[CellKey]:
 
 
 def _study_in(folder: Path) -> Study | None:
-    """Return the study of its capsule, if it has one."""
+    """Return the study of the capsule in `folder`; None if there is no capsule."""
     return Capsule.open(folder).manifest.study if (folder / MANIFEST).exists() else None

@@ -1,4 +1,4 @@
-"""A paper's whole parameter space as a frame: one row per cell of its studies, run or not."""
+"""Makes a frame of a paper's whole parameter space: one row per cell of its studies, run or not."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -20,8 +20,9 @@ _FIELDS = ("study", *CELL, *FACTORS)
 
 
 def space(specs: Iterable[StudySpec], parts: Mapping[str, str] | None = None) -> pl.DataFrame:
-    """Columns: `study`, `CELL`, the factors of `dragstrip_papers.evidence`, `stacks` and `block_s`,
-    the expected seconds of one block. A stack in `parts` is called what it plays."""
+    """Return the space. Its columns are `study`, `CELL`, the factors of
+    `dragstrip_papers.evidence`, `stacks`, and `block_s`, the expected seconds of one block. `parts`
+    maps a stack to the name of the stack whose part it plays."""
     parts = parts or {}
     known = corpus.known()
     rows = [
@@ -51,7 +52,7 @@ def space(specs: Iterable[StudySpec], parts: Mapping[str, str] | None = None) ->
 
 
 def reach(predicate: AnyPredicate | None, cells: pl.DataFrame) -> pl.DataFrame:
-    """Return the cells of a space that a predicate looks at; no cells without a predicate."""
+    """Return the cells of a space that a predicate is about; none without a predicate."""
     if predicate is None:
         return cells.clear()
     if parts := getattr(predicate, "parts", None):
@@ -63,17 +64,17 @@ def reach(predicate: AnyPredicate | None, cells: pl.DataFrame) -> pl.DataFrame:
     named_cells = cells.select(*_FIELDS).iter_rows(named=True)
     kept = [looks_at(predicate, row.get) for row in named_cells]
     rows = cells.filter(pl.Series(kept, dtype=pl.Boolean))
-    if isinstance(predicate, Corpus):  # each page once, wherever it is cheapest
+    if isinstance(predicate, Corpus):  # each page once, on the network where it is cheapest
         return rows.sort("block_s").unique("page", keep="first", maintain_order=True)
     return rows
 
 
 def unhindered(cells: pl.DataFrame) -> pl.DataFrame:
-    """Return cells in which neither a rate nor a delay holds anything up: only computing takes time
-    there."""
+    """Return the cells in which neither a rate nor a delay slows a load: only computing takes time
+    in them."""
     return cells.filter(pl.col("rate_mbps").is_null() & (pl.col("rtt_ms").fill_null(0) == 0))
 
 
 def union(frames: list[pl.DataFrame]) -> pl.DataFrame:
-    """Return every cell once."""
+    """Join the frames; each cell is kept once."""
     return pl.concat(frames).unique(["study", *CELL], keep="first", maintain_order=True)

@@ -1,4 +1,4 @@
-"""What a page of a paper weighs, without making it."""
+"""Finds the size of a paper's page without making the page."""
 
 from pathlib import Path
 from random import Random
@@ -11,7 +11,7 @@ UNKNOWN_BYTES = 2_000_000
 
 
 def weight(page: str) -> tuple[int, int]:
-    """Return bytes and hosts of a page, without making it."""
+    """Return the bytes and the number of hosts of a page, without making it."""
     if known := corpus.known().get(page):
         return known.size, known.hosts
     if page.startswith("synth:"):

@@ -1,1 +1,1 @@
-"""What this package adds to the command line, by the entry points in its pyproject.toml."""
+"""Adds this package's commands to the command line, by the entry points in its pyproject.toml."""

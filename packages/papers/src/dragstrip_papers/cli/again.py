@@ -1,4 +1,4 @@
-"""`dragstrip reproduce --from FOLDER`: the answers that kept loads give, and nothing else."""
+"""`dragstrip reproduce --from FOLDER`: prints only the answers that kept loads give."""
 
 from collections import Counter
 from pathlib import Path
@@ -10,8 +10,8 @@ from dragstrip.report.words.numbers import DASH
 
 
 def answer_from(folder: Path, key: str, out: Path | None) -> int:
-    """Print one answer for each claim that the tables of a folder speak of. Raises `InputError` for
-    an unknown paper, and for a folder without tables of it."""
+    """Print one answer for each claim of the papers whose tables are in a folder. Raises
+    `InputError` for an unknown paper, and for a folder without its tables."""
     from dragstrip_papers.overall.again import rows_of  # loads slowly
     from dragstrip_papers.report.overall_pages import as_json
 

@@ -1,4 +1,4 @@
-"""The answers to a paper's claims: drawn from its capsules, and printed."""
+"""Draws the answers to a paper's claims from its capsules, and prints them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def redraw_all(capsules: Sequence[Path]) -> int:
-    """Redraw tables and report of every study; returns the most severe exit code."""
+    """Redraw tables and report of every study; return the most severe exit code."""
     from dragstrip.results.tables.build import scan
 
     codes = [exits.DONE]

@@ -1,4 +1,4 @@
-"""`dragstrip list papers`."""
+"""`dragstrip list papers`: lists the papers."""
 
 from rich.table import Table
 

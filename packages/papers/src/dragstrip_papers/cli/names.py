@@ -1,5 +1,5 @@
-"""Completions of a shell for `dragstrip reproduce`: names of papers, and names in the paper that
-was typed before."""
+"""Completes words in a shell for `dragstrip reproduce`: names of papers, and names in the paper
+that was typed before."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ def _of_paper(names: Callable[["Published"], Iterable[str]]) -> Complete:
     def complete(context: typer.Context, incomplete: str) -> list[str]:
         from dragstrip_papers.claims import KNOWN, published
 
-        # Words that were not taken apart yet stand in `args`.
+        # `args` has the words that the parser has not assigned yet.
         key = next((word for word in (context.params.get("key"), *context.args) if word), "")
         every = dict.fromkeys(names(published(key))) if key in KNOWN else ()
         return beginning(every, incomplete)

@@ -1,4 +1,4 @@
-"""The options of `dragstrip reproduce`."""
+"""Declares the options of `dragstrip reproduce`."""
 
 from pathlib import Path
 from typing import Annotated

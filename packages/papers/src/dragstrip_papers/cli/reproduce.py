@@ -76,7 +76,7 @@ def reproduce(
 ) -> int:
     """Run a paper's studies within a time limit; answer its claims."""
     from dragstrip_papers import kept
-    from dragstrip_papers.campaign import clients, plan  # load slowly
+    from dragstrip_papers.campaign import clients, plan  # these modules load slowly
     from dragstrip_papers.campaign.fill import fill
     from dragstrip_papers.claims import published
 
@@ -124,7 +124,7 @@ def reproduce(
 
 
 def _check(options: RunOptions, *, native: bool) -> None:
-    """Raises `InputError` before anything is read."""
+    """Raise `InputError` for options that contradict each other, before any file is read."""
     if native and options.client == LOADER:
         raise InputError(
             "--native with --client loader: the load generator predicts today's Chromium only; "
@@ -134,7 +134,8 @@ def _check(options: RunOptions, *, native: bool) -> None:
 
 
 def _folder(key: str, options: RunOptions, *, native: bool) -> Path:
-    """Return the default result folder: runs that differ in these are never mixed."""
+    """Return the default result folder. Runs with different clients, clocks or stacks have
+    different folders, so they are never mixed."""
     kinds = {
         "native": native,
         "virtual": options.clock.virtual,
@@ -153,7 +154,7 @@ def _chosen(
     claims: Sequence[str],
     stacks: Sequence[str],
 ) -> tuple[list["StudySpec"], list["Claim"]]:
-    """Return the studies that are named, with what the claims that are named speak of. Raises
+    """Return the named studies with what the named claims need, and the claims. Raises
     `InputError`."""
     from dragstrip_papers.campaign.clients import makeable
     from dragstrip_papers.campaign.plan import chosen, claims_named, spoken_of
@@ -172,8 +173,8 @@ def _visit(
     more: Callable[..., bool] | None,
     console: Console,
 ) -> bool:
-    """Make the visits of the parts, and of what `more` finds for the time that is left; False if
-    time ran out."""
+    """Make the visits of the parts, then of the parts that `more` finds for the time that is left.
+    Return False if time ran out."""
     if more:
         said = partial(console.print, highlight=False)
         finished = more(parts, run=run, budget_s=seconds, tell=said)
@@ -187,8 +188,8 @@ def _visit(
 def _run(
     parts: Sequence["Part"], until: float, *, folder: Path, options: RunOptions, frozen: str
 ) -> bool:
-    """Make the remaining visits; False if time ran out. A study has at most as many restarts as
-    runs."""
+    """Make the remaining visits; return False if time ran out. A study has at most as many restarts
+    as runs."""
     from dragstrip_papers.campaign.plan import study_of
 
     try:
@@ -196,7 +197,7 @@ def _run(
             if len(part.cells):
                 study = study_of(part, folder, page_cache())
                 restarts = options.restarts and min(options.restarts, study.runs)
-                # The studies have their client already.
+                # The studies already name their client.
                 own = structs.replace(options, client=None, restarts=restarts)
                 out = folder / study.name
                 with shown(out, watch=options.watch) as watcher:

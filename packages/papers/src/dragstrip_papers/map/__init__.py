@@ -1,1 +1,1 @@
-"""A sampled study as a map."""
+"""Turns a sampled study into a map."""

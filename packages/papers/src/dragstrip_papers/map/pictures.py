@@ -1,4 +1,4 @@
-"""The pictures of a factor map: median ratios over two factors and loss."""
+"""Draws the pictures of a factor map: median ratios over two factors and loss."""
 
 from typing import Any
 
@@ -15,17 +15,17 @@ from dragstrip_papers.report.style import INK, Figure, Row, data, figure
 
 _LOSS = ((0.0, 0.0, "no loss"), (1e-9, 0.003, "up to 0.3 %"), (0.003, 1.0, "0.3 to 3 %"))
 _FEWEST = 4
-"""Cells of a tile that is drawn."""
+"""Fewest cells of a tile that is drawn."""
 
 
 def network_map(cells: pl.DataFrame, sample: Sample) -> Figure:
-    """Return the median ratio over rate, round trip and loss, all pages together."""
+    """Draw the median ratio over rate, round trip and loss, all pages together."""
     across = ("down_mbps", "rate (Mbit/s)"), ("rtt_ms", "round trip (ms)")
     return _map("map-network", "Rate, round trip and loss", across, cells, sample)
 
 
 def page_map(cells: pl.DataFrame, sample: Sample) -> Figure:
-    """Return the median ratio over page weight, objects and loss, all networks together."""
+    """Draw the median ratio over page weight, objects and loss, all networks together."""
     across = ("page_bytes", "page weight (kB)"), ("objects", "objects")
     return _map("map-page", "Page weight, objects and loss", across, cells, sample)
 
@@ -97,7 +97,8 @@ def _tiles(
                 if len(mine) < _FEWEST:
                     continue
                 middle = float(np.median(mine))
-                # The slower one's time is the measure, so that both sides of 1 look alike.
+                # The lead is in percent of the slower stack's time, so that both sides of 1 look
+                # alike.
                 faster = 100 * (1 - middle) if middle <= 1 else -100 * (1 - 1 / middle)
                 found.append(
                     {
@@ -114,7 +115,7 @@ def _tiles(
 
 
 def _bins(cells: pl.DataFrame) -> int:
-    """Tiles along each axis, so that most of them have enough cells."""
+    """Return the number of tiles along each axis, such that most tiles have enough cells."""
     return 5 if len(cells) < 4000 else 7
 
 
@@ -126,7 +127,7 @@ def _bin(cells: pl.DataFrame, sample: Sample, name: str) -> NDArray[np.int_]:
 
 
 def _labels(sample: Sample, name: str, bins: int) -> list[str]:
-    """Return the middle of each bin."""
+    """Label each bin with its middle."""
     low, high = getattr(sample, name)
     unit = 1000 if name == "page_bytes" else 1
     middles = (low * (high / low) ** ((i + 0.5) / bins) / unit for i in range(bins))

@@ -1,4 +1,5 @@
-"""The visited cells of a sampled study, one row each: their factors and their load times."""
+"""Makes a table of the visited cells of a sampled study, one row each: their factors and load
+times."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,13 +13,13 @@ from dragstrip.results.capsule import Capsule
 from dragstrip.results.tables.build import refresh, scan
 
 SAMPLED_FACTORS = ("down_mbps", "rtt_ms", "loss", "queue_ms", "page_bytes", "objects")
-"""Columns; `loss` per direction, `page_bytes` of all bodies, `objects` besides the document."""
+"""Columns with factors. `loss` is per direction, `page_bytes` counts all bodies, and `objects`
+leaves out the document."""
 
 
 def made_cells(capsule: Capsule) -> pl.DataFrame:
     """Return cells in the order of the sample. Columns: `number` from 0, `page`, `network`,
-    `SAMPLED_FACTORS`, and for each stack `plt_ms_STACK`, null where the load did not come to its
-    end in time.
+    `SAMPLED_FACTORS`, and for each stack `plt_ms_STACK`, null if the load did not end in time.
 
     A cell counts if every visit of the last attempt at its first block is valid.
     """
@@ -33,7 +34,7 @@ def made_cells(capsule: Capsule) -> pl.DataFrame:
 
 
 def cells_of(study: Study, visits: pl.DataFrame) -> pl.DataFrame:
-    """Return cells of a table of visits, with the columns of `made_cells`."""
+    """Return the cells of a table of visits, with the columns of `made_cells`."""
     stacks = [stack.name for stack in study.stacks]
     last = pl.col("attempt") == pl.col("attempt").max().over("block")
     counts = (pl.len().over("block") == len(stacks)) & pl.col("valid").all().over("block")
@@ -73,8 +74,8 @@ def _places(study: Study) -> list[dict[str, Any]]:
 
 
 def ratios(cells: pl.DataFrame, a: str, b: str) -> NDArray[np.float64]:
-    """Load time of `b` over that of `a`, cell by cell: 0 where `a` alone did not end, infinite
-    where `b` alone did not, not a number where neither did."""
+    """Return the load time of `b` over that of `a`, cell by cell. The ratio is 0 if only `a` did
+    not end, infinite if only `b` did not, and not a number if neither ended."""
     of_a, of_b = (cells[f"plt_ms_{s}"].cast(pl.Float64).to_numpy() for s in (a, b))
     lost_a, lost_b = np.isnan(of_a), np.isnan(of_b)
     with np.errstate(invalid="ignore"):
@@ -84,6 +85,6 @@ def ratios(cells: pl.DataFrame, a: str, b: str) -> NDArray[np.float64]:
 
 
 def spots(cells: pl.DataFrame, many: int, seed: int) -> Sequence[tuple[str, str]]:
-    """Return cells drawn at random from the made ones, as page and network."""
+    """Return the page and network of some visited cells, drawn at random."""
     drawn = cells.sample(min(many, len(cells)), seed=seed, shuffle=True)
     return list(drawn.select("page", "network").iter_rows())

@@ -1,4 +1,5 @@
-"""Evaluates a sampled study: predictions by neighbours, and the data of the interactive page."""
+"""Evaluates a sampled study: makes predictions from neighbours, and the data of the interactive
+page."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,10 +22,10 @@ PAIRS = {"stock": STOCK, "tuned": TUNED}
 
 PACKET_BYTES = 1500
 SHORT_QUEUE = 4
-"""Number of packets. For shorter queues the load generator and Chromium agree less often
+"""Number of packets: for queues that hold fewer, the load generator and Chromium agree less often
 (docs/results/map.md)."""
 QUEUE_PACKETS = pl.col("queue_ms") * pl.col("down_mbps") * 1000 / 8 / PACKET_BYTES
-"""How many packets the queue down holds."""
+"""Number of packets that the downstream queue holds."""
 
 
 class NearestStanding(Struct, frozen=True, kw_only=True):
@@ -40,15 +41,15 @@ class Agreement(Struct, frozen=True, kw_only=True):
 
     cells: int
     same: int
-    """Cells in which both name the same answer: h3, h2 or neither."""
+    """Number of cells in which both name the same answer: h3, h2 or neither."""
     opposite: int
-    """Cells in which one names h3 and the other h2."""
+    """Number of cells in which one names h3 and the other h2."""
     rank: float | None
-    """Spearman's, of the ratios; None for fewer than three."""
+    """Spearman's rank correlation of the ratios; None for fewer than three cells."""
 
 
 class PairAgreement(Struct, frozen=True, kw_only=True):
-    """Such agreement for one pair of stacks."""
+    """Agreement between the map and other visits, for one pair of stacks."""
 
     whole: Agreement
     short: Agreement | None
@@ -64,9 +65,9 @@ class Map(Struct, frozen=True, kw_only=True):
 
 
 def places(cells: pl.DataFrame, sample: Sample) -> Floats:
-    """Return one row per cell, one column per factor; 0 and 1 are the ends of its range. Loss is
-    placed as in the sample: cells without loss at 0, the smallest loss at the share of those
-    cells."""
+    """Return one row per cell and one column per factor. 0 and 1 are the ends of the factor's
+    range. Loss is placed as in the sample: cells without loss at 0, the smallest loss at the share
+    of those cells."""
     columns = []
     for name in SAMPLED_FACTORS:
         low, high = getattr(sample, name)
@@ -80,9 +81,9 @@ def places(cells: pl.DataFrame, sample: Sample) -> Floats:
 
 
 def surveyed(cells: pl.DataFrame, sample: Sample) -> Map:
-    """Return a map of the cells. Weights are chosen on every second cell; trust is measured on the
-    others, with all cells as neighbours. Raises `ValueError` for fewer cells than neighbours
-    need."""
+    """Make a map of the cells. Every second cell serves to choose the weights. The others serve to
+    measure trust, with all cells as neighbours. Raises `ValueError` if there are too few cells for
+    neighbours."""
     where = places(cells, sample)
     answers = {name: nearest.outcomes(ratios(cells, *pair)) for name, pair in PAIRS.items()}
     even, odd = np.arange(len(where)) % 2 == 0, np.arange(len(where)) % 2 == 1
@@ -100,8 +101,9 @@ def surveyed(cells: pl.DataFrame, sample: Sample) -> Map:
 def page_data(
     cells: pl.DataFrame, sample: Sample, found: Map, checked: Mapping[str, PairAgreement]
 ) -> bytes:
-    """Return a script that sets `dragstripMap`: pages that open from a disk may load scripts, not
-    JSON. `checked` is Chromium's agreement by pair, empty if it visited no cell."""
+    """Return a script that sets `dragstripMap`, because a page that is opened from a disk may load
+    scripts but not JSON. `checked` is the agreement with Chromium by pair, empty if Chromium
+    visited no cell."""
     stacks = [stack for pair in PAIRS.values() for stack in pair]
     told: dict[str, Any] = {
         "planned": sample.cells,
@@ -131,5 +133,5 @@ def _row(cell: dict[str, Any], stacks: Sequence[str]) -> list[float | None]:
 
 
 def _plain(value: float) -> float:
-    """Return the value without the digits that only take room."""
+    """Shorten the value to six digits, to save space."""
     return int(value) if value == int(value) else float(f"{value:.6g}")

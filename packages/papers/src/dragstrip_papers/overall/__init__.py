@@ -1,1 +1,1 @@
-"""One answer for each claim, out of all runs of it: in browsers, by old protocols, predicted."""
+"""Finds one answer for each claim from all its runs: in browsers, with old protocols, predicted."""

@@ -1,4 +1,4 @@
-"""The answers of a folder of kept loads, found again: nothing else is needed."""
+"""Answers claims again from a folder of kept loads alone."""
 
 from pathlib import Path
 
@@ -11,17 +11,17 @@ from dragstrip_papers.overall.rows import Row, rows
 
 
 def answered(held: Kept) -> Findings:
-    """Return all claims of the paper whose loads these are."""
+    """Answer all claims of the paper whose loads these are."""
     paper = published(held.paper).native() if held.cast else published(held.paper)
     return findings(paper, paper.specs(), held.ran, held.evidence)
 
 
 def rows_of(folder: Path, key: str = "") -> list[Row]:
-    """Return one answer for each claim of the papers, or of one, whose loads are in the folder's
-    tables.
+    """Return one answer for each claim of the papers whose loads are in the folder's tables; with
+    `key`, of that paper only.
 
     Raises `InputError` for an unknown paper, for a file that is no table of loads, and for a folder
-    without tables of it.
+    without the paper's tables.
     """
     wanted = {published(key).key} if key else {*KNOWN}
     tables = map(read, sorted(folder.glob("*.parquet")))

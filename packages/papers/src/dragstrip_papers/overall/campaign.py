@@ -1,4 +1,4 @@
-"""Campaigns that could answer claims: their cells, commands and cost."""
+"""Describes campaigns that could answer claims: their cells, commands and cost."""
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
@@ -24,26 +24,26 @@ Cell = tuple[str, ...]
 
 
 class Campaign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Studies of a paper, and how often each of their cells is run."""
+    """Studies of a paper, and the number of blocks of each cell."""
 
     name: str
-    """Name of its folder: campaigns of one name continue each other."""
+    """Name of the campaign's folder. Campaigns with the same name continue each other."""
     paper: str
     blocks: int
     way: Way
     says: str
     studies: tuple[str, ...] = ()
-    """All if empty."""
+    """Names of studies; all studies if empty."""
     pages: tuple[str, ...] = ()
-    """Pages that replace those of the studies, if any."""
+    """Pages that replace those of the studies; none replaced if empty."""
     networks: tuple[str, ...] = ()
-    """All of the studies if empty."""
+    """Names of networks; all networks of the studies if empty."""
     controls_every: int = 1
-    """Which blocks visit the controls: each Nth. Campaigns of one name make one study, so they must
-    have the same number."""
+    """Which blocks visit the controls: each Nth. Campaigns with the same name make one study, so
+    they must have the same number."""
 
     def commands(self) -> list[str]:
-        """Return the commands to give, one after the other."""
+        """Return the commands to run, one after the other."""
         folder = f"capsules/{self.name}"
         said = [f"dragstrip reproduce {self.paper}", *_OPTIONS[self.way]]
         said += [f"--study {name}" for name in self.studies]
@@ -55,8 +55,8 @@ class Campaign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return [" ".join([*said, f"--scale {scale}", f"--out {folder}"])]
 
     def cells(self) -> pl.DataFrame:
-        """Return cells of `dragstrip_papers.campaign.space`, with `visited`: how many visits a
-        block has."""
+        """Return the cells of `dragstrip_papers.campaign.space`, with `visited`, the number of
+        visits in a block."""
         paper = published(self.paper)
         specs = (paper.native() if self.way == "native" else paper).specs()
         chosen = [
@@ -72,7 +72,8 @@ class Campaign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return cells.filter(over, [any(fnmatchcase(p, g) for g in globs) for p in cells["page"]])
 
     def costs(self, pace: Pace) -> dict[Cell, float]:
-        """Return seconds of one block of each cell, as much as it takes of the whole machine."""
+        """Return the seconds of one block of each cell, as the share that the block takes of the
+        whole machine."""
         cells = self.cells()
         keys = cells.select("study", *CELL).iter_rows()
         return dict(zip(keys, cells.select(self._block_s(pace)).to_series(), strict=True))
@@ -89,6 +90,6 @@ class _File(Struct, forbid_unknown_fields=True):
 
 
 def campaigns() -> list[Campaign]:
-    """Reads `campaigns.toml`."""
+    """Read `campaigns.toml`."""
     text = resources.files("dragstrip_papers.overall").joinpath("campaigns.toml").read_bytes()
     return msgspec.toml.decode(text, type=_File).campaign

@@ -1,4 +1,4 @@
-"""The answers of one run, as a file in `docs/results/answers`: the content of one page of
+"""Stores the answers of one run as a file in `docs/results/answers`: the content of one page of
 claims."""
 
 from collections.abc import Iterable
@@ -15,10 +15,12 @@ from dragstrip_papers.answers.more import More
 from dragstrip_papers.answers.near import Pages, Stacks
 
 Way = Literal["native", "browser", "virtual", "loader"]
-"""`native`: the paper's own protocols, in real time. `browser`: today's, in real time. `virtual`:
-today's browser in virtual time. `loader`: the load generator in virtual time."""
+"""How a run was made. `native`: the paper's own protocols, in real time. `browser`: today's
+protocols, in real time. `virtual`: today's browser in virtual time. `loader`: the load generator in
+virtual time."""
 WAYS: tuple[Way, ...] = ("native", "browser", "virtual", "loader")
-"""Ways from nearest to farthest from the paper. Where two disagree, the first counts."""
+"""All ways of running, from nearest to farthest from the paper. If two disagree, the first
+counts."""
 IN_VIRTUAL_TIME: frozenset[Way] = frozenset(("virtual", "loader"))
 
 
@@ -30,12 +32,13 @@ class Told(Struct, frozen=True, kw_only=True):
     direction: Verdict | None = None
     size: Verdict | None = None
     ours: str = ""
-    """Our number with its interval; empty if there is none."""
+    """Our number with its interval; empty if there is no number."""
     why: str = ""
     more: More | None = None
-    """More loads that would decide it, if it is open and some of it was run."""
+    """How many more loads would decide the claim, if it is open and some of it was run."""
     printed: str = ""
-    """The answer printed on the page, if today's rules give another or cannot tell."""
+    """The answer printed on the page, if today's rules give another answer or cannot tell;
+    otherwise empty."""
     stacks: Stacks = "none"
     pages: Pages = "none"
     loads: int = 0
@@ -43,7 +46,7 @@ class Told(Struct, frozen=True, kw_only=True):
     run: int = 0
     """Number of cells that were run."""
     unended: str = ""
-    """Loads that did not end, by stack, where they are in the number: ``10 of QUIC``."""
+    """Loads that did not end, by stack, if the number includes them: ``10 of QUIC``."""
 
 
 class Given(Struct, frozen=True, kw_only=True):
@@ -54,22 +57,22 @@ class Given(Struct, frozen=True, kw_only=True):
     """The page of claims in docs/results, without its suffix."""
     way: Way
     made: str
-    """Date, as in 2026-11-25."""
+    """Date of the run, as in 2026-11-25."""
     rules: str
-    """Version of the rules that answered, or their digest in older files; empty if not kept."""
+    """Version of the rules that answered, or their digest in older files; empty if not recorded."""
     frozen: bool
-    """Whether these rules stood before the first visit."""
+    """Whether these rules were fixed before the first visit."""
     source: Literal["capsule", "published page"]
     command: str
     """Command that makes this file again; empty for a published page."""
     aside: str = ""
-    """Why its answers stand behind those of all other ways: what it asks that the paper does
-    not."""
+    """Why these answers rank behind those of all other runs, namely what the run asks that the
+    paper does not; otherwise empty."""
     answers: tuple[Told, ...]
 
 
 def read(folder: Path) -> list[Given]:
-    """Return all files of a folder, by name. Raises `InputError` for one that is wrong."""
+    """Return all files of a folder, by name. Raises `InputError` for a file with an error."""
     found = []
     for file in sorted(folder.glob("*.json")):
         try:
@@ -80,7 +83,7 @@ def read(folder: Path) -> list[Given]:
 
 
 def write(folder: Path, given: Given) -> Path:
-    """Writes one answer per line, so that changes can be read."""
+    """Write one answer per line, so that changes are easy to read."""
     rows = [msgspec.json.encode(told).decode() for told in given.answers]
     head = msgspec.to_builtins(given) | {"answers": []}
     text = msgspec.json.encode(head).decode().removesuffix("[]}")
@@ -92,8 +95,8 @@ def write(folder: Path, given: Given) -> Path:
 def of_folder(folder: Path, page: str, command: str) -> Given:
     """Return the answers in `claims.json` of a paper's folder.
 
-    Raises `InputError` if there are no claims, if nothing was run, or by the load generator in real
-    time.
+    Raises `InputError` if there are no claims, if nothing was run, or if the load generator made
+    the visits in real time.
     """
     file = folder / "claims.json"
     if not file.exists():

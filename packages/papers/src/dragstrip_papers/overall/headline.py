@@ -1,4 +1,5 @@
-"""A paragraph on each paper that can be quoted, checked against the answers it names."""
+"""Writes a paragraph on each paper that can be quoted, and checks it against the answers that it
+names."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,20 +15,21 @@ from dragstrip_papers.overall.rows import Row
 
 
 class Headline(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The parts of a paper that hold today, that never did, and that are unknown."""
+    """A paragraph on the parts of a paper that hold today, that never held, and that are
+    unknown."""
 
     paper: str
     text: str
     """The paragraph, with counts of its answers as fields: ``{reproduced}``, ``{not_testable}``,
     ``{all}``."""
     rests_on: dict[str, Verdict]
-    """Claims the text speaks of, by number, and the answers it takes them to have."""
+    """Claims that the text is about, by number, with the answers that the text assumes."""
     quotes: dict[str, str] = {}
-    """Numbers in the text that the answers of such claims give, by claim."""
+    """Numbers that the text quotes from the answers of such claims, by claim."""
 
     def words(self, rows: Sequence[Row]) -> str:
-        """Return the paragraph. Raises `InputError` if the answers are no longer those that it
-        names."""
+        """Return the paragraph. Raises `InputError` if the claims no longer have the answers that
+        the text assumes."""
         own = {row.id: row for row in rows if row.paper == self.paper}
         for number, answer in self.rests_on.items():
             row = own[f"{self.paper}-{number}"]
@@ -51,7 +53,7 @@ class _File(Struct, forbid_unknown_fields=True):
 
 
 def headlines(file: Path) -> list[Headline]:
-    """Reads docs/results/headlines.toml. Raises `InputError` for a file that is wrong."""
+    """Read docs/results/headlines.toml. Raises `InputError` for a file with an error."""
     try:
         return msgspec.toml.decode(file.read_bytes(), type=_File).headline
     except msgspec.DecodeError as error:
@@ -59,8 +61,8 @@ def headlines(file: Path) -> list[Headline]:
 
 
 def counts(rows: Sequence[Row]) -> dict[str, int]:
-    """Return counts of each answer, with ``_`` for spaces, of those `decided`, of those that hold
-    in their direction while no size can be tested (`in_direction`), and of `all`."""
+    """Count the claims by answer, with ``_`` for spaces. Also count those that are `decided`, those
+    that hold in their direction although no size can be tested (`in_direction`), and `all`."""
     found = Counter(row.answer for row in rows)
     named = {verdict.replace(" ", "_"): found[verdict] for verdict in VERDICTS}
     decided = found["reproduced"] + found["equivalent"] + found["contradicted"]

@@ -1,4 +1,4 @@
-"""The needs of an open claim: where to run it, which cells, and how many blocks."""
+"""Finds the needs of an open claim: where to run it, which cells, and how many blocks."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -17,15 +17,15 @@ from dragstrip_papers.overall.given import Way
 from dragstrip_papers.predicates import stacks_of
 
 ENOUGH = 0.8
-"""Share of right answers, in true worlds and in false ones, that makes a run of a claim
+"""Least share of right answers, in true worlds and in false ones, that makes a run of a claim
 worthwhile."""
 LARGE = 100
 """Number of cells above which the load generator is the cheapest way to answer a claim."""
 
 
 class Power(Struct, frozen=True):
-    """Share of made-up worlds that are answered correctly, the smaller one of both kinds of loads
-    (docs/reference/claims-power.md)."""
+    """Share of made-up worlds that are answered correctly. Of both kinds of loads, the smaller
+    share counts (docs/reference/claims-power.md)."""
 
     true: float
     false: float
@@ -52,16 +52,16 @@ class _World(Struct):
 
 class Needs(Struct, frozen=True, kw_only=True):
     ways: tuple[Way, ...]
-    """How its visits can be made, the best first."""
+    """How the claim's visits can be made, the best way first."""
     cells: int
     blocks: int
     power: Power | None
-    """Power with this number of blocks; None for claims that no loads decide."""
+    """Power with this number of blocks; None for claims that no number of loads decides."""
     pages: tuple[str, ...] = ()
-    """Pages of the claim that are stand-ins, where their size may leave it untestable."""
+    """Pages of the claim that are stand-ins, if their made-up size may leave it untestable."""
 
     def words(self) -> str:
-        """``24 cells x 5 blocks (virtual or browser)``."""
+        """Say the needs in words: ``24 cells x 5 blocks (virtual or browser)``."""
         if not self.cells:
             return "the published captures"
         said = f"{self.cells} {'cell' if self.cells == 1 else 'cells'} x {self.blocks} blocks"
@@ -75,8 +75,8 @@ class Needs(Struct, frozen=True, kw_only=True):
         return f"; that answers {true} % of worlds in which it is true, {false} % of false ones"
 
     def _recording(self) -> str:
-        """Says that recordings would tell more, if the claim is about one or two pages. A claim
-        about many pages does not depend on the size of a stand-in."""
+        """Say that recordings would help, if the claim is about one or two pages. A claim about
+        many pages does not depend on the size of a stand-in."""
         few = 0 < len(self.pages) <= 2
         return f"; a recording of {' and '.join(self.pages)} would tell more" if few else ""
 
@@ -90,7 +90,7 @@ _WHERE: Mapping[Way, str] = {
 
 
 def powers(file: Path) -> Powers:
-    """Reads docs/reference/claims-power.json."""
+    """Read docs/reference/claims-power.json."""
     found: dict[str, dict[int, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     for row in msgspec.json.decode(file.read_bytes(), type=list[_World]):
         state = row.world.split()[0]
@@ -109,8 +109,8 @@ def powers(file: Path) -> Powers:
 def needs(
     claim: Claim, paper: Published, reached: pl.DataFrame, known: Mapping[int, Power]
 ) -> Needs | None:
-    """Return the needs of a claim; None without a predicate. `reached` are the cells that it looks
-    at."""
+    """Return the needs of a claim; None without a predicate. `reached` are the cells that the claim
+    is about."""
     if claim.predicate is None:
         return None
     blocks = least(known)
@@ -125,24 +125,24 @@ def needs(
 
 
 def least(known: Mapping[int, Power]) -> int:
-    """Return the fewest simulated loads that are enough; the most that were simulated if none
-    are."""
+    """Return the fewest simulated loads with enough power. If none has, return the most loads that
+    were simulated."""
     enough = [loads for loads, power in known.items() if power.worse >= ENOUGH]
     return min(enough) if enough else max(known, default=0)
 
 
 def ways(claim: Claim, paper: Published, reached: pl.DataFrame) -> tuple[Way, ...]:
-    """Ways in which a claim can be answered, the best first.
+    """Return the ways in which a claim can be answered, the best first.
 
-    A claim about implementations of its time is answered natively. A claim about what is drawn, or
-    about delays that only computing makes, is answered in real time. A claim about effects of the
+    A claim about implementations of its time is answered natively. A claim about painting, or about
+    delays that only computing causes, is answered in real time. A claim about effects of the
     network is answered in virtual time.
     """
     assert claim.predicate
     named = stacks_of(claim.predicate, paper.paper.stands_for)
     played = bool(named) and set(named) <= paper.paper.native.keys()
     own: tuple[Way, ...] = ("native",) if played else ()
-    if len(unhindered(reached)):  # a load takes no virtual time at all there
+    if len(unhindered(reached)):  # in these cells a load takes no virtual time at all
         return (*own, "browser") if claim.tier == "historic" else ("browser", *own)
     if claim.tier == "historic" and played:
         return "native", "browser", "virtual"

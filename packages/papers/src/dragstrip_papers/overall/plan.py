@@ -16,10 +16,10 @@ from dragstrip_papers.overall.rows import Row
 from dragstrip_papers.parts import parts_of
 
 WORTH = 0.05
-"""Least rise in a claim's chance of an answer for the plan to name the claim."""
+"""Least rise in a claim's chance of an answer for which the plan names the claim."""
 _LEAST_HOURS = 0.01
 _SPENT = 2
-"""A number of loads uses up the chance of up to this many times as many loads."""
+"""Factor: loads use up the chance of up to this many times as many loads."""
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -28,13 +28,13 @@ class Step(Struct, frozen=True, kw_only=True):
     campaign: Campaign
     cells: int
     visits: int
-    """Visits of the whole campaign."""
+    """Number of visits of the whole campaign."""
     hours: float
-    """Hours beyond what earlier steps made in the same folder."""
+    """Hours that the campaign needs beyond what earlier steps made in the same folder."""
     claims: tuple[str, ...]
-    """Claims that the campaign makes likelier to be answered."""
+    """Claims that the campaign makes more likely to be answered."""
     answers: float
-    """Answers to be expected of the campaign, beyond the steps before."""
+    """Expected number of answers from the campaign, beyond those of the steps before."""
 
 
 Made = dict[str, dict[Cell, int]]
@@ -62,13 +62,14 @@ def plan(
     left: Iterable[Campaign],
     begun: Mapping[str, Mapping[Cell, int]] = MappingProxyType({}),
 ) -> list[Step]:
-    """Return the campaigns, each time the one with the most answers an hour next.
+    """Return the campaigns in order. Next is always the campaign with the most expected answers per
+    hour.
 
-    A claim's chance of an answer is the mean of that in worlds where it is true and where it is
-    false. Claims that restate others are not counted. Loads already made cost nothing, but their
+    A claim's chance of an answer is the mean of its chances in worlds where it is true and where it
+    is false. Claims that restate others are not counted. Loads already made cost no time, but their
     chance is used up, because their claims are still open. Half of the simulated loads use up the
-    chance of all of them, because claims stay open mostly since pages differ. Fewer loads than a
-    claim needs use up nothing.
+    chance of all of them, because claims stay open mostly because pages differ. Fewer loads than a
+    claim needs use up no chance.
     """
     claims = {row.id: row for row in rows if row.answer == "open" and not row.restates}
     made: Made = {name: dict(cells) for name, cells in begun.items()}
@@ -104,28 +105,28 @@ class _Open:
         self._known = {claim: known.get(claim, {}) for claim in self._cells}
 
     def blocks(self, made: Made) -> dict[Cell, int]:
-        """Return blocks of every cell in its folder, once it has run."""
+        """Return the number of blocks of every cell in the campaign's folder after it has run."""
         there = dict(made.get(self.campaign.name, {}))
         for cell in self._costs:
             there[cell] = max(self.campaign.blocks, there.get(cell, 0))
         return there
 
     def chances(self, made: Made) -> dict[str, float]:
-        """Return how likely its folder answers each claim, once it has run."""
+        """Return how likely the campaign's folder answers each claim after it has run."""
         return self._chances(self._least(self.blocks(made)))
 
     def spent(self, made: Made) -> dict[str, float]:
-        """Return how likely each claim is answered by what its folder holds before."""
+        """Return how likely each claim is answered by what the campaign's folder already holds."""
         least = self._least(made.get(self.campaign.name, {}))
         asked = _asked(self.campaign.paper)
         return self._chances({c: _SPENT * n for c, n in least.items() if n >= asked[c]})
 
     def over(self, made: Made) -> bool:
-        """Return whether its folder holds all its cells."""
+        """Return whether the campaign's folder already holds all its cells."""
         return self._left_s(made) == 0
 
     def _least(self, there: Mapping[Cell, int]) -> dict[str, int]:
-        """Return the fewest blocks that a cell of each claim has."""
+        """Return, for each claim, the fewest blocks that any of its cells has."""
         return {
             claim: min(there.get(cell, 0) for cell in cells)
             for claim, cells in self._cells.items()
@@ -139,7 +140,7 @@ class _Open:
         return sum(max(0.0, p - sure[i]) for i, p in self.chances(made).items())
 
     def hours(self, made: Made) -> float:
-        """Return hours of the campaign that are left."""
+        """Return the hours that the campaign still needs."""
         return max(self._left_s(made) / 3600, _LEAST_HOURS)
 
     def _left_s(self, made: Made) -> float:
@@ -160,13 +161,13 @@ class _Open:
 
 
 def _raise(sure: dict[str, float], chances: Mapping[str, float]) -> None:
-    """Raises each certainty to the chance, if that is higher."""
+    """Raise each certainty to the chance, if the chance is higher."""
     sure.update({claim: max(chance, sure[claim]) for claim, chance in chances.items()})
 
 
 @cache
 def _cells_of(paper: str) -> dict[str, frozenset[Cell]]:
-    """Return the cells that each claim of a paper asks for."""
+    """Return the cells that each claim of a paper needs."""
     found = published(paper)
     whole = space(found.specs())
     return {
@@ -178,7 +179,7 @@ def _cells_of(paper: str) -> dict[str, frozenset[Cell]]:
 
 @cache
 def _asked(paper: str) -> dict[str, int]:
-    """Return the loads that each claim of a paper asks of every cell."""
+    """Return the number of loads that each claim of a paper needs in every cell."""
     return {
         claim.id: max(part.loads for part in parts_of(claim.predicate))
         for claim in published(paper).claims
@@ -187,11 +188,11 @@ def _asked(paper: str) -> dict[str, int]:
 
 
 def _can(campaign: Campaign, row: Row | None) -> bool:
-    """Return whether the claim is open and can be answered that way."""
+    """Return whether the claim is open and the campaign's way can answer it."""
     return bool(row and row.needs and campaign.way in row.needs.ways)
 
 
 def _power(known: Mapping[int, Power], blocks: int) -> Power:
-    """Power of the most simulated loads that are not more than these."""
+    """Return the power for the largest simulated number of loads that is at most `blocks`."""
     fewer = [loads for loads in known if loads <= blocks]
     return known[max(fewer)] if fewer else Power(0, 0)

@@ -1,11 +1,11 @@
-"""Answers whose loads are not kept, by today's rules.
+"""Applies today's rules to answers whose loads are not kept.
 
-Older rules gave them, and what is left is what their page prints. A number with its interval is
-held against the claim again. An answer without one stands as printed, unless today's rules know
-that it cannot: stand-ins show no size, and loads that did not end decide nothing.
+Older rules gave these answers, and only what their page prints is left. A number with an interval
+is compared with the claim again. An answer without an interval stands as printed, unless today's
+rules exclude it: stand-ins show no size, and a claim with loads that did not end stays open.
 
-What is printed of a mean is the interval of the typical round, and the mean behind it. Both must
-show it.
+For a mean, the page prints the interval of the typical round, and then the mean. Both must show the
+answer.
 """
 
 import re
@@ -37,24 +37,24 @@ _LOST = re.compile(r"(\d+) of (\S+)")
 
 
 class _Printed(Struct, frozen=True):
-    """An answer, and whether its number can be read again."""
+    """A printed answer, and whether its number can be evaluated again."""
 
     told: Told
     virtual: bool
     known: bool
-    """Whether the rules of its interval are known."""
+    """Whether the rules behind its interval are known."""
 
 
 class Span(Struct, frozen=True):
-    """A printed interval, wide enough to hold the paper's own number."""
+    """A printed interval, widened to include the paper's own number."""
 
     low: float
     high: float
 
 
 def reread(claim: Claim, given: Given, told: Told) -> Told:
-    """Return the answer by today's rules. Raises nothing: what the number does not decide is
-    open."""
+    """Return the answer under today's rules. The function never raises: if the number does not
+    decide, the claim is open."""
     predicate = claim.predicate
     if claim.derived:
         return structs.replace(told, answer="derived", direction=None, size=None, more=None)
@@ -83,7 +83,8 @@ def reread(claim: Claim, given: Given, told: Told) -> Told:
 
 
 def _again(predicate: AnyPredicate, printed: _Printed) -> Verdict:
-    """Return the answer by the printed numbers if they can be told apart; else as it was given."""
+    """Return the answer that the printed numbers imply, if they can be assigned to the parts of the
+    claim; otherwise the answer as it was given."""
     given = printed.told.answer
     if given == "equivalent" or not _numbers(predicate, printed):
         return given if given in (*DECIDED, "not testable") else "open"
@@ -101,8 +102,8 @@ def _by_number(predicate: AnyPredicate, printed: _Printed) -> Verdict:
 
 
 def _numbers(predicate: AnyPredicate, printed: _Printed) -> list[tuple[Span, float, float, float]]:
-    """Return each printed interval with its band and slack; none if they cannot be told apart, or
-    if not all cells of the claim were run."""
+    """Return each printed interval with its band and slack. None are returned if the intervals
+    cannot be assigned to the parts of the claim, or if not all its cells were run."""
     parts, told = list(parts_of(predicate)), printed.told
     if not printed.known or max(told.run, int(told.loads > 0)) < max(part.cells for part in parts):
         return []
@@ -143,7 +144,7 @@ def _band(part: Simple) -> tuple[float, float] | None:
 
 
 def _slack(part: Simple) -> float:
-    """Return a frame in round trips, for a first paint."""
+    """Return the length of a frame in round trips for a first paint; 0 for other metrics."""
     network = networks().get(str(part.where.get("network")))
     if not isinstance(part, OneRtt) or not part.metric.startswith("visual_") or network is None:
         return 0.0
@@ -151,7 +152,7 @@ def _slack(part: Simple) -> float:
 
 
 def _lost(told: Told) -> float:
-    """Return the greatest share of a stack's loads that did not end."""
+    """Return the largest share of a stack's loads that did not end."""
     made = max(told.run, 1) * max(told.loads, 1)
     return max((int(count) / made for count, _ in _LOST.findall(told.unended)), default=0.0)
 

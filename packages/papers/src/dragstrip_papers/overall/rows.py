@@ -1,4 +1,4 @@
-"""The rows of docs/results/papers.json: one for each claim of the papers."""
+"""Makes the rows of docs/results/papers.json: one for each claim of the papers."""
 
 from collections.abc import Iterable, Sequence
 
@@ -19,7 +19,7 @@ from dragstrip_papers.parts import about
 
 
 class Source(Struct, frozen=True, kw_only=True):
-    """One answer, and the page that shows it."""
+    """One answer to a claim, and the page that shows it."""
 
     answer: Verdict
     direction: Verdict | None
@@ -28,21 +28,23 @@ class Source(Struct, frozen=True, kw_only=True):
     why: str
     more: More | None
     printed: str
-    """The answer that the page prints, if today's rules give another answer or cannot tell."""
+    """The answer that the page prints, if today's rules give another answer or cannot tell;
+    otherwise empty."""
     n: int
     """Fewest loads of any cell."""
     run: int
-    """Cells that were run; 0 for a published page whose capsule is not kept."""
+    """Number of cells that were run; 0 for a published page whose capsule is not kept."""
     stacks: str
     pages: str
     page: str
     """Page in docs/results, without its suffix."""
     made: str
     rules: str
-    """Version of the rules that answered, or an older digest; empty if they were not kept."""
+    """Version of the rules that answered, or an older digest; empty if they were not recorded."""
     frozen: bool
     aside: str
-    """Why it stands behind all other ways, see `dragstrip_papers.overall.given.Given`."""
+    """Why the answer ranks behind those of all other runs, see
+    `dragstrip_papers.overall.given.Given`."""
 
 
 class Row(Struct, frozen=True, kw_only=True):
@@ -56,33 +58,33 @@ class Row(Struct, frozen=True, kw_only=True):
     published: str
     tolerance: str
     population: str
-    """What it is about, see `dragstrip_papers.populations`; empty without a predicate."""
+    """What the claim is about, see `dragstrip_papers.populations`; empty without a predicate."""
     answer: Verdict
     direction: Verdict | None
-    """The answer to which way it goes; None for a claim that names no direction."""
+    """The answer on the claim's direction; None for a claim that names no direction."""
     size: Verdict | None
-    """The answer to how much it is; None for a claim that names no size."""
+    """The answer on the claim's size; None for a claim that names no size."""
     why: str
     way: Way | None
-    """How the answer was found; None for one that needs no loads."""
+    """How the loads behind the answer were made; None for an answer that needs no loads."""
     near: str
-    """How near the answer came to the paper, ``native``, ``surrogate`` or ``none``, and the kind of
-    its pages; for an open claim those of the best try."""
+    """How near the answer came to the paper: ``native``, ``surrogate`` or ``none``, and the kind of
+    its pages. For an open claim, this is about the best attempt."""
     ours: str
     n: int
     page: str
     """Page that shows the answer; empty if nothing was run."""
     sources: dict[Way, Source]
-    """The best answer of each way."""
+    """The best answer of each way of running."""
     needs: Needs | None
-    """Needs of open claims."""
+    """What an open claim needs; None for others."""
     more: More | None
-    """What would decide an open claim of which all cells were run."""
+    """What would decide an open claim all of whose cells were run; None for others."""
     restates: str
 
 
 def rows(papers: Iterable[Published], given: Sequence[Given], known: Powers) -> list[Row]:
-    """Return all claims of these papers."""
+    """Return a row for each claim of these papers."""
     found = []
     for paper in papers:
         cells = space(paper.specs())
@@ -123,12 +125,12 @@ def _row(
 
 
 def best(answers: Iterable[tuple[Given, Told]]) -> dict[Way, Source]:
-    """Return the answer of each way that says most.
+    """Return for each way of running the answer that says most.
 
-    One that decides the size comes first, then one that decides the direction, then one that more
-    loads could decide. Among undecided ones it is that of the most cells; then that of the most
-    loads, then the latest. The ways nearest to the paper come first, and those that stand aside
-    last.
+    An answer that decides the size comes first, then one that decides the direction, then one that
+    more loads could decide. Among undecided answers, the one with the most cells comes first, then
+    the one with the most loads, then the latest. The result lists the ways nearest to the paper
+    first, and runs that stand aside last.
     """
     found: dict[Way, Source] = {}
     for page, told in sorted(answers, key=_weight):
@@ -155,20 +157,21 @@ def best(answers: Iterable[tuple[Given, Told]]) -> dict[Way, Source]:
 
 
 def _today(paper: Published, claim: Claim, page: Given, told: Told) -> tuple[Given, Told]:
-    """Return the answer by today's rules. Those did not stand before the visits if others
-    answered."""
+    """Return the answer under today's rules, with its page. If other rules gave the answer, today's
+    were not fixed before the visits."""
     if _of_claims(page.rules) == _of_claims(paper.rules):
         return page, told
     return structs.replace(page, frozen=False), reread(claim, page, told)
 
 
 def _of_claims(rules: str) -> str:
-    """Return the version without that of the verdict, by which visits were judged before."""
+    """Return the version without its last part, the verdict's, which concerns only whether visits
+    count."""
     return rules.rpartition(".")[0]
 
 
 def _column(verdict: Verdict | None, answer: Verdict) -> Verdict | None:
-    """Return a column of a claim whose answer no run changes is empty."""
+    """Return a column of a claim; None if no run can change the claim's answer."""
     return None if answer == "derived" else verdict
 
 
@@ -183,10 +186,10 @@ def _weight(answer: tuple[Given, Told]) -> tuple[int, bool, int, int, str]:
 
 def _decided_by(claim: Claim, sources: dict[Way, Source], reached: pl.DataFrame) -> Way | None:
     """Return the way nearest to the paper that decides the claim: its size, or else its direction.
-    If none does: the nearest way that ran all of `reached`, the cells that the claim looks at, or
-    else the nearest that ran any. A way whose pages cannot test it stands behind one that could.
-    Virtual time has no noise, so for a claim about noise it only stands in for runs that were never
-    made."""
+    If no way does, return the nearest way that ran all of `reached`, the cells that the claim is
+    about, or else the nearest that ran any of them. A way whose pages cannot test the claim ranks
+    behind a way whose pages can. Virtual time has no noise, so for a claim about noise it counts
+    only if no other way was run."""
     if claim.predicate is None:
         return None
     ended = [way for way, source in sources.items() if source.answer in DECIDED]
@@ -200,15 +203,15 @@ def _decided_by(claim: Claim, sources: dict[Way, Source], reached: pl.DataFrame)
 
 
 def _sized(size: Verdict | None) -> bool:
-    """Return whether the size of a claim is decided, if it names one."""
+    """Return whether the claim's size is decided. A claim that names no size counts as decided."""
     return size is None or size in DECIDED
 
 
 def _answer(
     claim: Claim, sources: dict[Way, Source], way: Way | None, missing: str
 ) -> tuple[Verdict, str]:
-    """Return the answer and its reason. Reasons in the claim itself come first: no run can change
-    them."""
+    """Return the answer and its reason. Reasons that lie in the claim itself come first, because no
+    run can change them."""
     if claim.predicate is None:
         return "not testable", claim.untestable
     if claim.derived:

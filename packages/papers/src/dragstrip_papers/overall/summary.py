@@ -1,4 +1,5 @@
-"""The page that opens the results: sentences, each checked against the answers it rests on."""
+"""Writes the page that opens the results. Each sentence is checked against the answers that it
+rests on."""
 
 import re
 from collections import Counter
@@ -22,16 +23,16 @@ class Sentence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One fact, with its number and its link."""
 
     text: str
-    """Markdown. Fields are filled in: ``{wolsing2019-28}`` is a link to that claim's page,
-    ``{decided}`` a count of `facts`."""
+    """Text in Markdown. Its fields are filled in: ``{wolsing2019-28}`` is a link to that claim's
+    page, ``{decided}`` a count of `facts`."""
     rests_on: dict[str, Verdict] = {}
-    """The claims it speaks of, and the answers it takes them to have."""
+    """Claims that the sentence is about, with the answers that it assumes."""
     quotes: dict[str, list[str]] = {}
-    """Numbers in the text that the answers of such claims give, rounded or in percent."""
+    """Numbers that the text quotes from the answers of such claims, rounded or in percent."""
 
     def words(self, rows: Mapping[str, Row], facts: Mapping[str, int]) -> str:
-        """Return the sentence. Raises `InputError` if the answers are no longer those that it
-        names."""
+        """Return the sentence. Raises `InputError` if the claims no longer have the answers that it
+        assumes."""
         for claim, answer in self.rests_on.items():
             if rows[claim].answer != answer:
                 raise _stale(f"takes {claim} to be {answer}, and it is {rows[claim].answer}")
@@ -51,14 +52,14 @@ class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Summary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The results that hold, that do not, and that are unknown, and how far to trust them."""
+    """The results that hold, that do not hold, and that are unknown, and how far to trust them."""
 
     lead: Sentence
     section: list[Section]
 
     def page(self, rows: Sequence[Row], kept: Collection[str]) -> str:
         """Return the whole page. `kept` are the pages whose loads are in the repository. Raises
-        `InputError` for a sentence that its answers no longer confirm."""
+        `InputError` for a sentence that the answers no longer confirm."""
         known, told = {row.id: row for row in rows}, facts(rows, kept)
         lines = ["# What still holds today", "", self.lead.words(known, told), ""]
         for section in self.section:
@@ -69,7 +70,7 @@ class Summary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def read(file: Path) -> Summary:
-    """Reads docs/results/summary.toml. Raises `InputError` for a file that is wrong."""
+    """Read docs/results/summary.toml. Raises `InputError` for a file with an error."""
     try:
         return msgspec.toml.decode(file.read_bytes(), type=Summary)
     except msgspec.DecodeError as error:
@@ -77,9 +78,9 @@ def read(file: Path) -> Summary:
 
 
 def facts(rows: Sequence[Row], kept: Collection[str]) -> dict[str, int]:
-    """Return counts of answers; of decided ones by way, of those whose loads are in the repository
-    (`kept`) or were only printed (`printed`), and of those whose rules were not frozen before the
-    first visit (`unfrozen`)."""
+    """Count the answers. Also count decided answers by way, answers whose loads are in the
+    repository (`kept`) or were only printed (`printed`), and answers whose rules were not fixed
+    before the first visit (`unfrozen`)."""
     decided = [row for row in rows if row.answer in DECIDED]
     by_way = Counter(row.way for row in decided)
     ways: dict[str, int] = {way: by_way[way] for way in WAYS}
@@ -92,8 +93,8 @@ def facts(rows: Sequence[Row], kept: Collection[str]) -> dict[str, int]:
 
 
 def _says(ours: str, number: str) -> bool:
-    """Return whether one of our numbers is this one: rounded to its decimals, without its sign, or
-    in percent."""
+    """Return whether one of our numbers equals `number`: rounded to its decimals, without its sign,
+    or in percent."""
     decimals = len(number.partition(".")[2])
     return any(
         f"{factor * abs(float(found)):.{decimals}f}" == number

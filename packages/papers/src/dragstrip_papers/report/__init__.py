@@ -1,1 +1,2 @@
-"""Figures of the papers, redrawn from our loads. Each file holds one kind, as pure functions."""
+"""Redraws figures of the papers from our loads. Each file holds one kind of figure, as pure
+functions."""

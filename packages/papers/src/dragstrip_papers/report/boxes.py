@@ -1,4 +1,4 @@
-"""cook2017's Tukey boxes, and wolsing2019's of server parity."""
+"""Draws cook2017's Tukey boxes, and wolsing2019's boxes of server parity."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,8 @@ KEYS = ["page", "connection", "network", "stack"]
 def boxes(
     loads: pl.DataFrame, stacks: Sequence[Stack], name: str, title: str, source: str
 ) -> Figure | None:
-    """Return one panel per page and connection mode, one box per network and stack."""
+    """Draw one panel per page and connection mode, with one box per network and stack. None without
+    loads."""
     rows: list[Row] = []
     outliers: list[Row] = []
     names = [s.name for s in stacks]
@@ -53,7 +54,8 @@ def boxes(
 
 
 def labelled(page: str, loads: pl.DataFrame) -> str:
-    """Return a page's name; that of a stand-in says so, because it is the name of a site."""
+    """Return a page's name. The name of a stand-in says that it is one, because it is the name of a
+    site."""
     return f"{page} (stand-in)" if loads["standin"].any() else page
 
 

@@ -1,4 +1,4 @@
-"""Which figures a paper has."""
+"""Lists the figures of each paper."""
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -26,7 +26,7 @@ PAINT = {
 }
 ANOVA_PAIRS = (("TCP+", "TCP"), ("TCP+BBR", "TCP"), ("QUIC", "TCP+"), ("QUIC+BBR", "TCP+BBR"))
 SINGLE_HOST = ("wolsing2019-gnu.org", "wolsing2019-wikipedia.org")
-"""The pages of table 3."""
+"""The pages of wolsing2019's table 3."""
 
 
 class Sources(Struct, frozen=True):
@@ -50,7 +50,7 @@ class Sources(Struct, frozen=True):
 
 
 def drawn(sources: Sources) -> list[Figure]:
-    """Return the figures that have loads, with notes about their stacks."""
+    """Draw the figures that have loads, with notes about their stacks."""
     said = beside(list(sources.stacks.values()))
     return [
         structs.replace(found, caption=" ".join((found.caption, *said)))

@@ -1,4 +1,5 @@
-"""Distribution functions: of load times (megyesi2016, ranjan2019), of gains (wolsing2019)."""
+"""Draws distribution functions: of load times (megyesi2016, ranjan2019), and of gains
+(wolsing2019)."""
 
 from collections.abc import Sequence
 
@@ -15,7 +16,7 @@ from dragstrip_papers.stats.wolsing_gain import gain
 
 
 def load_times(loads: pl.DataFrame, stacks: Sequence[Stack], source: str) -> Figure | None:
-    """Return one panel per page and network; loads that never finished keep a curve below 1."""
+    """Draw one panel per page and network. Loads that never finished keep a curve below 1."""
     rows: list[Row] = []
     kept = loads.filter(pl.col("plt_ms").is_not_null())
     keys = ["page", "network", "connection"]
@@ -41,8 +42,9 @@ def load_times(loads: pl.DataFrame, stacks: Sequence[Stack], source: str) -> Fig
 
 
 def seconds(loads: pl.DataFrame) -> list[tuple[float, float]]:
-    """Return steps of the loads' distribution, which stays below 1 if some never finished: page
-    load times in seconds, and the share that had finished by then. Empty if none did."""
+    """Return steps of the loads' distribution: page load times in seconds, and the share of loads
+    that had finished by then. The share stays below 1 if some loads never finished. Empty if no
+    load finished."""
     times = (loads.filter(~pl.col("censored"))["plt_ms"] / 1000).to_list()
     return [(min(times), 0.0), *ecdf(times, len(loads) - len(times))] if times else []
 
@@ -50,9 +52,9 @@ def seconds(loads: pl.DataFrame) -> list[tuple[float, float]]:
 def gains(
     evidence: Evidence, stacks: Sequence[Stack], ref: str, metrics: dict[str, str]
 ) -> Figure | None:
-    """Gains of the mean against `ref` over pages, negative where the stack is faster.
+    """Draw the gains of the mean against `ref` over pages, negative for a faster stack.
 
-    One panel per network and metric; `metrics` maps a column to its short name.
+    There is one panel per network and metric; `metrics` maps a column to its short name.
     """
     rows: list[Row] = []
     for network in dict.fromkeys(evidence.loads["network"]):

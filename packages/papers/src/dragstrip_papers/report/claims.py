@@ -1,7 +1,7 @@
-"""The claims page: a paper's claims with our answers, its figures, and what was run.
+"""Writes the claims page: a paper's claims with our answers, its figures, and what was run.
 
-Written into one folder: `claims.html`, `claims.json`, `claims.md`, and `figures/` with every figure
-as SVG, PNG, CSV and Vega-Lite.
+These files go into one folder: `claims.html`, `claims.json`, `claims.md`, and `figures/` with every
+figure as SVG, PNG, CSV and Vega-Lite.
 """
 
 import io
@@ -47,7 +47,7 @@ TINT = {
 
 
 def write(folder: Path, found: Findings, figures: Sequence[Figure]) -> Path:
-    """Writes the page with its files and returns its path."""
+    """Write the page with its files; return its path."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "claims.json").write_bytes(
         msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
@@ -88,7 +88,8 @@ def page(found: Findings, figures: Sequence[Figure]) -> str:
 
 
 def summary(found: Findings) -> str:
-    """``Of 12 claims, 1 shows no difference where one was claimed and 11 are open.``"""
+    """Summarise the answers: ``Of 12 claims, 1 shows no difference where one was claimed and 11 are
+    open.``"""
     v = found.verdicts
     told = [
         f"{n} {one if n == 1 else more} {rest}"
@@ -107,24 +108,24 @@ def summary(found: Findings) -> str:
 
 
 def nothing_run(unrun: Sequence[Finding]) -> str:
-    """Return text above the claims of which nothing was run."""
+    """Return the text above the claims of which nothing was run."""
     stay = "stays" if len(unrun) == 1 else "stay"
     return f"Nothing was run here of {words.counted(len(unrun), 'claim')}, which {stay} open"
 
 
 def by_run(found: Findings) -> tuple[list[Finding], list[Finding]]:
-    """Return the claims of which something was run, and the other claims."""
+    """Split the claims into those of which something was run, and the others."""
     unrun = [claim for claim in found.claims if claim.unrun]
     return [claim for claim in found.claims if not claim.unrun], unrun
 
 
 def cell(place: Place) -> str:
-    """``etsy.com over LTE``, for repeat visits with their mode."""
+    """Name a cell: ``etsy.com over LTE``, for repeat visits with their mode."""
     return cell_title(place.page, place.network, place.connection)
 
 
 def link(place: Place) -> str:
-    """Link from the claims page to the cell in its capsule's report."""
+    """Return the link from the claims page to the cell in its capsule's report."""
     file = page_file(place.number, cell(place))
     return quote(f"{place.study}/report/{file}")
 
@@ -139,7 +140,8 @@ def stacks(claim: Finding) -> str:
 
 
 def place(claim: Finding) -> str:
-    """Where it says so: a section of the paper, or of one of its sources and how that was read."""
+    """Say where the claim stands: in a section of the paper, or of one of its sources, with how
+    that source was read."""
     if not claim.source:
         return claim.section
     unread = f" ({claim.read})" if claim.read in ("abstract", "second-hand") else ""
@@ -147,14 +149,14 @@ def place(claim: Finding) -> str:
 
 
 def beside(claim: Finding) -> list[str]:
-    """Return the notes beside its answer."""
+    """Return the notes beside the claim's answer."""
     again = [f"restates {claim.restates}, and is not counted again"] if claim.restates else []
     needs = [f"needs {claim.more.words()}"] if claim.more else []
     return [*again, *filter(None, [claim.why]), *needs, *claim.caveats]
 
 
 def markdown(found: Findings) -> str:
-    """Return the claims page as Markdown: a table of all claims of which something was run."""
+    """Write the claims page as Markdown: a table of all claims of which something was run."""
     seen, unrun = by_run(found)
     lines = [
         f"# {found.title}",
@@ -210,7 +212,7 @@ def markdown(found: Findings) -> str:
 
 
 def _grouped(left_out: Sequence[Place]) -> list[tuple[str, str, list[Place]]]:
-    """Return cells by study and network, in their order."""
+    """Group cells by study and network, in their order."""
 
     def key(place: Place) -> tuple[str, str]:
         return place.study, place.network
@@ -231,7 +233,7 @@ def _export(folder: Path, figures: Sequence[Figure]) -> None:
 
 
 def csv(drawn: Figure) -> str:
-    """Return the rows behind a figure."""
+    """Write the rows behind a figure as CSV."""
     text = io.StringIO()
     pl.DataFrame(drawn.rows, infer_schema_length=None).write_csv(text)
     return text.getvalue()

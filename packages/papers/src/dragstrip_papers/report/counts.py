@@ -1,4 +1,5 @@
-"""wolsing2019: on how many pages is a stack significantly faster, and what one RTT explains."""
+"""Draws wolsing2019's counts: on how many pages a stack is significantly faster, and what one round
+trip explains."""
 
 from collections.abc import Sequence
 from statistics import fmean
@@ -19,7 +20,7 @@ FASTER, NEITHER, SLOWER = "the first is faster", "no difference shown", "the sec
 def anova(
     evidence: Evidence, pairs: Sequence[tuple[str, str]], metrics: dict[str, str]
 ) -> Figure | None:
-    """Return pages counted by a one-way ANOVA at p < 0.01, for each pair (a, ref), network and
+    """Draw the pages counted by a one-way ANOVA at p < 0.01, for each pair (a, ref), network and
     metric."""
     rows: list[Row] = []
     networks = evidence.loads["network"]
@@ -94,9 +95,10 @@ def anova(
 
 
 def one_rtt(evidence: Evidence, pages: Sequence[str], metrics: dict[str, str]) -> Figure | None:
-    """Difference of the means of QUIC and TCP+ less one round trip, in round trips (table 3).
+    """Draw the difference of the means of QUIC and TCP+ less one round trip, in round trips (table
+    3).
 
-    For MSS it also shows the pair with BBR, as in the paper.
+    For the network MSS the figure also shows the pair with BBR, as in the paper.
     """
     rows: list[Row] = []
     measured = [cell for cell in evidence.cells if cell.page in pages]

@@ -1,4 +1,5 @@
-"""Maps of a whole space: kakhki2017's, blank by Welch's test, and where the winner flips."""
+"""Draws maps of a whole space: kakhki2017's map, which is blank where Welch's test finds nothing,
+and a map of where the winner changes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,8 +18,8 @@ BARE: dict[str, Any] = {"domain": False, "ticks": False, "grid": False}
 
 
 def welch(loads: pl.DataFrame, a: Stack, b: Stack, metric: str) -> Figure | None:
-    """Percent by which `b` is faster than `a`; blank if Welch's test at 0.01 finds no
-    difference."""
+    """Draw the percent by which `b` is faster than `a`. A tile is blank if Welch's test at 0.01
+    finds no difference."""
     rows: list[Row] = []
     for cell in sorted(cells(loads, (a.name, b.name), metric, 2), key=conditions):
         found = percent_faster(list(cell.times[a.name]), list(cell.times[b.name]))
@@ -49,8 +50,8 @@ def welch(loads: pl.DataFrame, a: Stack, b: Stack, metric: str) -> Figure | None
 
 
 def percent_tiles(base: alt.Chart, a: Stack, b: Stack) -> alt.LayerChart:
-    """Tiles coloured by the field `percent` by which `b` is faster and labelled by `text`; white
-    where it is null."""
+    """Draw tiles that are coloured by the field `percent`, by which `b` is faster, and labelled by
+    `text`; white for null."""
     slow, fast = two(a, b)
     scale = alt.Scale(domain=[-60, 0, 60], range=[slow, "#f4f5f7", fast], clamp=True)
     tiles = base.mark_rect(stroke="#d5d8de", strokeWidth=1).encode(
@@ -69,7 +70,8 @@ def percent_tiles(base: alt.Chart, a: Stack, b: Stack) -> alt.LayerChart:
 
 
 def factor_map(loads: pl.DataFrame, stacks: Sequence[Stack], metric: str) -> Figure | None:
-    """Where the winner flips over round trip, loss, rate and page; grey shows no difference."""
+    """Draw where the winner changes over round trip, loss, rate and page; grey shows no
+    difference."""
     rows: list[Row] = []
     for cell in sorted(cells(loads, [s.name for s in stacks], metric, 2), key=conditions):
         best, lead, shown = winner(cell, stacks)
@@ -154,5 +156,6 @@ def _lightest_first(rows: list[Row]) -> list[str]:
 
 
 def _colours(stacks: Sequence[Stack]) -> list[str]:
-    """Return stacks of one protocol share its colour here; the tooltip tells them apart."""
+    """Return the colours of these stacks. Stacks of one protocol share its colour here; the tooltip
+    distinguishes them."""
     return [colour(s.protocol) for s in stacks]

@@ -1,4 +1,4 @@
-"""biswal2016 figure 5: how long each object of a page took, with and without queueing."""
+"""Draws biswal2016's figure 5: how long each object of a page took, with and without queueing."""
 
 from collections.abc import Iterable, Sequence
 from statistics import median
@@ -15,8 +15,7 @@ WITHOUT = "from the request sent (queueing not included)"
 
 
 def object_loads(visits: Iterable[Visit], stacks: Sequence[Stack]) -> Figure | None:
-    """Return a figure of the valid visits of one cell: the median over blocks of the n-th object by
-    time."""
+    """Draw the valid visits of one cell: the median over blocks of the n-th object by time."""
     ordered: dict[tuple[str, str], list[list[float]]] = {}
     where = ""
     for visit in visits:

@@ -1,4 +1,4 @@
-"""docs/results/papers.md: every claim of the papers with its one answer."""
+"""Writes docs/results/papers.md: every claim of the papers with its one answer."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
@@ -14,7 +14,7 @@ from dragstrip_papers.overall.headline import Headline, counts
 from dragstrip_papers.overall.rows import Row, Source
 
 MOST = 90
-"""Most characters of our number; the page of the answer and the JSON have the rest."""
+"""Most characters of our number. The page of the answer and the JSON have the rest."""
 COLUMNS = (
     "claim",
     "says",
@@ -29,7 +29,7 @@ COLUMNS = (
     "from",
 )
 WIDE = ("---", "hide: [navigation, toc]", "---", "")
-"""The site leaves its side columns to the table."""
+"""Front matter that makes the site leave its side columns to the table."""
 INTRO = """\
 Five papers compare web protocols, and make 141 claims that can be put as numbers. Each has one
 answer here. How near the numbers are: [their figures beside ours](figures.md). This page is made
@@ -57,8 +57,8 @@ describes them, or stand-ins of our sizes. *n* is the least number of loads in a
 
 
 def page(rows: Sequence[Row], headlines: Iterable[Headline]) -> str:
-    """Return the whole page. Raises `InputError` for a headline that its answers no longer bear
-    out."""
+    """Return the whole page. Raises `InputError` for a headline that the answers no longer
+    confirm."""
     lines = [*WIDE, "# What became of 141 claims", "", INTRO, "", *_tally(rows), ""]
     lines += ["## In one paragraph each", ""]
     for headline in headlines:
@@ -104,7 +104,7 @@ def _sources(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _open(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield what open claims need, if their loads say so."""
+    """Yield what open claims need, if their loads show it."""
     wants = [row.more for row in rows if row.more]
     if not wants:
         return
@@ -122,7 +122,7 @@ def _open(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _apart(row: Row) -> bool:
-    """Return whether its runs decide differently."""
+    """Return whether the claim's runs decide it differently."""
     return len({s.answer for s in row.sources.values() if s.answer in DECIDED}) > 1
 
 
@@ -161,8 +161,8 @@ def _predicted(row: Row) -> str:
 
 
 def short(ours: str) -> str:
-    """Return the leading whole parts of our number that fit `MOST` characters, at least the
-    first."""
+    """Return as many leading whole parts of our number as fit into `MOST` characters, at least
+    one."""
     first, *others = ours.split("; ")
     if len(first) > MOST:
         return first[: MOST - 1].rsplit(" ", 1)[0] + " …"
@@ -192,6 +192,6 @@ def _from(row: Row) -> str:
 
 
 def day(iso: str) -> str:
-    """``25 November 2026``."""
+    """Write a date as ``25 November 2026``."""
     given = date.fromisoformat(iso)
     return f"{given.day} {given:%B %Y}"

@@ -1,4 +1,4 @@
-"""The published pages on all claims, made from the answers of all runs."""
+"""Makes the published pages on all claims from the answers of all runs."""
 
 from pathlib import Path
 
@@ -17,8 +17,8 @@ from dragstrip_papers.report import overall, overall_plan
 
 
 def pages(results: Path, power: Path) -> dict[str, str]:
-    """Return the text of each file, by name: from the folder of results and the file of claims'
-    power.
+    """Return the text of each file, by file name. `results` is the folder of results, `power` the
+    file with the claims' power.
 
     Raises `InputError` for a headline or a sentence that no longer holds.
     """
@@ -36,5 +36,5 @@ def pages(results: Path, power: Path) -> dict[str, str]:
 
 
 def as_json(found: list[Row]) -> str:
-    """Return one line per claim."""
+    """Write the rows as JSON, one claim per line."""
     return "[\n" + ",\n".join(msgspec.json.encode(row).decode() for row in found) + "\n]\n"

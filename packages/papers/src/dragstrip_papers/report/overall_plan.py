@@ -1,4 +1,4 @@
-"""docs/results/plan.md: what to run next, in order of answers an hour."""
+"""Writes docs/results/plan.md: what to run next, in the order of answers per hour."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -40,7 +40,7 @@ Their agreement is published beside the answers. Where they differ, the browser 
 
 
 def page(rows: Sequence[Row], steps: Sequence[Step], pace: Pace, rules: Mapping[str, str]) -> str:
-    """Return the whole page; `rules` are the versions that a campaign keeps when it starts."""
+    """Return the whole page; `rules` are the versions that a campaign records when it starts."""
     lines = ["# What to run next", "", INTRO, "", *_cost(pace), "", *_steps(steps), ""]
     lines += ["## Rules", "", *_rules(rules), "", SAMPLE, ""]
     lines += ["## Every open claim", "", *_open(rows, steps), ""]

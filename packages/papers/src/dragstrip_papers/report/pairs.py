@@ -1,4 +1,5 @@
-"""Two stacks cell by cell: the ratio with its interval, and whether it shows a difference."""
+"""Compares two stacks cell by cell: the ratio with its interval, and whether it shows a
+difference."""
 
 from collections.abc import Sequence
 from math import inf, log2
@@ -22,13 +23,14 @@ class PairRatio(Struct, frozen=True, kw_only=True):
     """b / a of the medians (or means)."""
     low: float | None
     high: float | None
-    """95 % interval of the typical block's b / a; None with too few loads."""
+    """Upper end of the 95 % interval of the typical block's b / a; None with too few loads."""
 
     @property
     def standing(self) -> PairStanding:
-        """Which is faster; ``same`` is shown to lie within 5 %, ``open`` is neither.
+        """Which stack is shown to be faster. ``same`` means that the ratio is shown to lie within 5
+        % of 1, and ``open`` that neither is shown.
 
-        Too ``few`` loads have no interval, only a leader.
+        ``few`` means too few loads for an interval.
         """
         if self.low is None or self.high is None:
             return "few b" if self.ratio < 1 else "few a"
@@ -51,8 +53,8 @@ def pairs(
     statistic: Statistic = "median",
     take: int | None = None,
 ) -> list[PairRatio]:
-    """Return ratios of every cell in which both have the metric; `take` keeps only a cell's first
-    loads."""
+    """Return the ratio of every cell in which both stacks have the metric. With `take`, only that
+    many first loads of a cell count."""
     found = [c.first(take) if take else c for c in cells(loads, (a, b), metric)]
     return [_pair(cell, a, b, statistic) for cell in found]
 
@@ -64,7 +66,7 @@ def _pair(cell: Cell, a: str, b: str, statistic: Statistic) -> PairRatio:
 
 
 def winner(cell: Cell, stacks: Sequence[Stack]) -> tuple[str, float, bool]:
-    """Return the fastest by its median, how far (1 - ratio) it is ahead of the next, and whether
+    """Return the stack with the fastest median, its lead over the next one (1 - ratio), and whether
     the interval of that ratio excludes 1."""
     centre = {s.name: float(np.median(cell.times[s.name])) for s in stacks}
     best, second = sorted(centre, key=lambda name: centre[name])[:2]
@@ -73,18 +75,18 @@ def winner(cell: Cell, stacks: Sequence[Stack]) -> tuple[str, float, bool]:
 
 
 def place(cell: Cell) -> str:
-    """Return a cell's network in words, if its factors describe it: ``100 Mbit/s, 10 ms, 0 %``."""
+    """Write a cell's network in words: ``100 Mbit/s, 10 ms, 0 %``."""
     factors = cell.factors
     rate = f"{factors['rate_mbps']:g} Mbit/s" if "rate_mbps" in factors else "unlimited"
     return f"{rate}, {factors['rtt_ms']:g} ms, {factors['loss'] * 100:.3g} %"
 
 
 def conditions(cell: Cell) -> tuple[float, float, float, float]:
-    """Sort key of networks and pages: rate, loss, round trip, bytes."""
+    """Return a sort key of networks and pages: rate, loss, round trip, bytes."""
     f = cell.factors
     return f.get("rate_mbps", inf), f["loss"], f["rtt_ms"], f.get("page_bytes", 0.0)
 
 
 def short(page: str) -> str:
-    """Return the page's name without that of its set."""
+    """Return the page's name without the name of its set."""
     return page.split("-", 1)[-1]

@@ -1,4 +1,4 @@
-"""A paper's own figures, as published and as measured here."""
+"""Draws a paper's own figures, as published and as measured here."""
 
 from collections.abc import Sequence
 
@@ -17,9 +17,9 @@ PUBLISHED, HERE = "published", "here"
 
 
 def load_times(loads: pl.DataFrame, shown: pl.DataFrame, stacks: Sequence[Stack]) -> Figure | None:
-    """Distributions of load times; `shown` has the columns of `dragstrip_papers.digitised`.
+    """Draw distributions of load times; `shown` has the columns of `dragstrip_papers.digitised`.
 
-    A panel needs loads of every stack here.
+    A panel is drawn only if every stack has loads here.
     """
     rows: list[Row] = []
     for (name, page, network), drawn in shown.group_by(
@@ -85,8 +85,8 @@ def load_times(loads: pl.DataFrame, shown: pl.DataFrame, stacks: Sequence[Stack]
 def heat_maps(
     loads: pl.DataFrame, shown: pl.DataFrame, a: Stack, b: Stack, metric: str
 ) -> Figure | None:
-    """Percent by which `b` is faster than `a`, page by page and rate by rate; only tiles that were
-    visited here. `shown` has the columns of `dragstrip_papers.digitised`."""
+    """Draw the percent by which `b` is faster than `a`, page by page and rate by rate. Only tiles
+    that were visited here are drawn. `shown` has the columns of `dragstrip_papers.digitised`."""
     here = {
         (c.page, c.network): (
             c.factors,

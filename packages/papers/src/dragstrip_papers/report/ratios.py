@@ -1,4 +1,4 @@
-"""biswal2016: the ratio of two stacks over the page's objects and the network.
+"""Draws biswal2016's figures: the ratio of two stacks over the page's objects and the network.
 
 Figures 3 and 4 of the paper are bars; the map shows the whole space at once.
 """
@@ -34,7 +34,7 @@ SAID = {
 
 
 def bars(loads: pl.DataFrame, a: Stack, b: Stack, metric: str) -> Figure | None:
-    """Return one panel per network, one bar per page, grouped by the number of objects."""
+    """Draw one panel per network with one bar per page, grouped by the number of objects."""
     rows = _rows(loads, a, b, metric)
     if not rows:
         return None
@@ -97,7 +97,7 @@ def bars(loads: pl.DataFrame, a: Stack, b: Stack, metric: str) -> Figure | None:
 def ratio_map(
     loads: pl.DataFrame, a: Stack, b: Stack, metric: str, name: str, title: str
 ) -> Figure | None:
-    """Return pages by networks; a cell that shows no difference is grey."""
+    """Draw pages by networks. A cell that shows no difference is grey."""
     rows = _rows(loads, a, b, metric)
     if not rows:
         return None
@@ -149,7 +149,8 @@ def ratio_map(
 
 
 def _standings(rows: list[Row], a: Stack, b: Stack) -> alt.Scale:
-    """Return colours of the rows' results; pale ones (too few loads) only if needed."""
+    """Return the colours of the rows' results. Pale colours (too few loads) are included only if
+    needed."""
     slow, fast = two(a, b)
     always = {"a": slow, "b": fast, "same": "#c3c7ce", "open": NONE}
     pales = {"few a": pale(slow), "few b": pale(fast)}

@@ -1,4 +1,4 @@
-"""What all paper figures share: fonts, colours, and the rows they are drawn from."""
+"""Holds what all figures of papers share: fonts, colours, and the rows that they are drawn from."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from dragstrip.report.figures.palette import colour, dashes
 
 Row = dict[str, Any]
 INK, SOFT, GRID, NONE = "#1d2129", "#5c626e", "#e6e8ec", "#eceef1"
-"""`NONE` marks cells that show no difference."""
+"""Colours of text, labels and grid. `NONE` marks cells that show no difference."""
 OTHER = "#c05a00"
 """The second colour if both stacks speak the same protocol."""
 _FONT = "Inter, 'Helvetica Neue', Arial, sans-serif"
@@ -23,17 +23,17 @@ class Figure(Struct, frozen=True, kw_only=True):
     """File name without suffix."""
     title: str
     caption: str
-    """What it shows, how to read it, and which figure of the paper it redraws."""
+    """What the figure shows, how to read it, and which figure of the paper it redraws."""
     spec: dict[str, Any]
-    """Vega-Lite."""
+    """The figure as a Vega-Lite chart."""
     rows: list[Row]
-    """The numbers behind it, for export."""
+    """The numbers behind the figure, for export."""
 
     def __repr__(self) -> str:
         return f"Figure({self.name!r}, {len(self.rows)} rows)"
 
     def _repr_svg_(self) -> str:
-        """Return how a notebook displays it."""
+        """Return the figure as SVG, for display in a notebook."""
         svg: str = vl_convert.vegalite_to_svg(self.spec)
         return svg
 
@@ -75,7 +75,7 @@ def panels(
 ) -> alt.ConcatChart:
     """Return one chart per value of `key`, titled by it, in the rows' order.
 
-    Not Vega-Lite facets: they lose the order of a list.
+    Vega-Lite facets would not do: they lose the order of a list.
     """
     groups: dict[str, list[Row]] = {}
     for row in rows:
@@ -112,13 +112,13 @@ def two(a: Stack, b: Stack) -> tuple[str, str]:
 
 
 def pale(tone: str) -> str:
-    """Return a ``#rrggbb`` three quarters of the way to white."""
+    """Return a ``#rrggbb`` that is three quarters of the way from `tone` to white."""
     parts = (int(tone[i : i + 2], 16) for i in (1, 3, 5))
     return "#" + "".join(f"{255 - (255 - part) // 4:02x}" for part in parts)
 
 
 def size(count: float) -> str:
-    """Decimal, short: ``100 B``, ``10 kB``, ``2.4 MB``."""
+    """Write a size in short decimal form: ``100 B``, ``10 kB``, ``2.4 MB``."""
     if count >= 1e6:
         return f"{count / 1e6:.3g} MB"
     return f"{count / 1e3:.3g} kB" if count >= 1000 else f"{count:.3g} B"

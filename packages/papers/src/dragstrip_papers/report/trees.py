@@ -1,5 +1,5 @@
-"""megyesi2016's decision tree: the published one leaf by leaf, and the one that grows from our
-loads."""
+"""Draws megyesi2016's decision tree: the published tree leaf by leaf, and the tree that grows from
+our loads."""
 
 from collections.abc import Mapping, Sequence
 
@@ -36,17 +36,17 @@ _FACTORS = {
 class TreeNode(Struct, frozen=True):
     text: str
     edge: str = ""
-    """The branch that leads here."""
+    """Label of the branch that leads to the node."""
     below: tuple["TreeNode", ...] = ()
     winner: str = ""
-    """Winner of a leaf."""
+    """Winner of a leaf; empty for other nodes."""
     note: str = ""
     standing: str = ""
     """Result for a leaf that is compared: ``agrees``, ``differs`` or ``not run``."""
 
 
 def published(claimed: Tree, evidence: Evidence) -> Figure:
-    """Return the paper's tree; each leaf also shows the results of our scenarios in it."""
+    """Draw the paper's tree. Each leaf also shows the results of our scenarios in it."""
     labels = claimed.labels(evidence)
     read = [{n: level.of(cell) for n, level in claimed.levels.items()} for cell, _ in labels]
     compared = decision_tree.agreement(claimed.leaves, read, [won[0] for _, won in labels])
@@ -69,7 +69,7 @@ def published(claimed: Tree, evidence: Evidence) -> Figure:
 
 
 def own(claimed: Tree, evidence: Evidence) -> Figure | None:
-    """Return the tree grown from our scenarios."""
+    """Draw the tree grown from our scenarios."""
     labels = claimed.labels(evidence)
     if len(labels) < 4:
         return None
@@ -116,7 +116,8 @@ def _grow(
 def _node(
     tree: decision_tree.Tree, values: Mapping[str, Sequence[float]], edge: str = ""
 ) -> TreeNode:
-    """`values` of each factor that scenarios can have here, from the least."""
+    """Convert a grown tree for drawing. `values` has the values of each factor that scenarios can
+    have, in ascending order."""
     if isinstance(tree, decision_tree.Leaf):
         return TreeNode("", edge, (), tree.winner, f"({_tally(tree.counts)})")
     below = []
@@ -138,7 +139,7 @@ def _tally(found: Mapping[str, int]) -> str:
 
 
 def _drawn(root: TreeNode) -> alt.LayerChart:
-    """Draws the tree: depth runs from left to right; leaves stand below each other."""
+    """Draw the tree: depth runs from left to right; leaves stand below each other."""
     depth = _depth(root)
     step = _WIDTH * 0.62 / max(depth, 1)
     nodes: list[Row] = []

@@ -1,9 +1,9 @@
-"""wolsing2019's counts: on how many pages is one stack significantly faster?
+"""Computes wolsing2019's counts: on how many pages one stack is significantly faster.
 
-A one-way ANOVA of the runs of two stacks, page by page, at p < 0.01; where it rejects, the stack
-of lower mean counts as faster. With two groups it is the pooled t test; nothing corrects for the
-number of pages, so among 38 pages without any difference 0.38 are expected to be counted. `holm`
-counts the same with that correction.
+The test is a one-way ANOVA of the runs of two stacks, page by page, at p < 0.01. If it rejects, the
+stack with the lower mean counts as faster. With two groups the test is the pooled t test. Nothing
+corrects for the number of pages, so among 38 pages without any difference 0.38 are expected to be
+counted. `holm` counts the same with that correction.
 
 Source: Wolsing et al., ANRW 2019, section 4.
 """
@@ -34,8 +34,8 @@ class AnovaCounts(Struct, frozen=True, kw_only=True):
 
 
 def anova_counts(runs: Runs, alpha: float = 0.01) -> AnovaCounts:
-    """Return counts the pages on which stacks differ. Raises `ValueError` if a page has fewer than
-    two runs of a stack."""
+    """Count the pages on which stacks differ. Raises `ValueError` if a page has fewer than two runs
+    of a stack."""
     if any(min(len(ref), len(b)) < 2 for ref, b in runs.values()):
         raise ValueError("an ANOVA needs at least two runs of each stack on every page")
     p = _p_of_pages(runs)
@@ -53,10 +53,10 @@ def _p_of_pages(runs: Runs) -> list[float]:
     alike: dict[tuple[int, int], list[str]] = {}
     for page, (ref, b) in runs.items():
         if len({*ref, *b}) == 1:
-            found[page] = 1.0  # no spread at all; SciPy would divide by zero
+            found[page] = 1.0  # no spread at all: SciPy would divide by zero
         else:
             alike.setdefault((len(ref), len(b)), []).append(page)
-    for pages in alike.values():  # one call for all pages with as many runs
+    for pages in alike.values():  # one call for all pages with the same number of runs
         refs, others = ([runs[page][side] for page in pages] for side in (0, 1))
         p = f_oneway(np.array(refs), np.array(others), axis=1).pvalue
         found |= dict(zip(pages, p.tolist(), strict=True))

@@ -1,4 +1,5 @@
-"""biswal2016's reducer: the median of five loads, and the share of cells in which it wins.
+"""Computes biswal2016's numbers: the median of five loads, and the share of cells in which one
+stack's median wins.
 
 Source: Biswal and Gnawali, "Does QUIC make the Web faster?", GLOBECOM 2016, section 3.1 (five
 loads, median, ratio PLT(QUIC) / PLT(HTTP/2)) and 3.2 (share of ratios below 1). No test is made: a
@@ -15,7 +16,7 @@ LOADS = 5
 
 class Share(Struct, frozen=True):
     below: int
-    """Cells whose ratio is below 1."""
+    """Number of cells whose ratio is below 1."""
     cells: int
 
     @property
@@ -27,7 +28,7 @@ def cell_ratio(a: Sequence[float], b: Sequence[float]) -> float:
     """Return the median of the first five `b` over that of the first five `a`; below 1, `b` is
     faster.
 
-    Raises `ValueError` if either has fewer than five.
+    Raises `ValueError` if either stack has fewer than five loads.
     """
     if min(len(a), len(b)) < LOADS:
         raise ValueError(f"biswal2016 takes {LOADS} loads a cell, not {len(a)} and {len(b)}")

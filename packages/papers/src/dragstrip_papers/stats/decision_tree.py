@@ -1,4 +1,4 @@
-"""megyesi2016's decision tree: which protocol wins where, learnt from a study's scenarios.
+"""Learns megyesi2016's decision tree from a study's scenarios: which protocol wins where.
 
 `grow` fits a classification tree to the winners of the 70 % / 10 % rule (as `rule7010.label` writes
 them) and returns it as plain data, to be drawn or compared. `agreement` goes through a published
@@ -21,7 +21,7 @@ class Leaf(Struct, frozen=True, kw_only=True):
     winner: str
     """The most frequent winner of the leaf's scenarios."""
     counts: dict[str, int]
-    """Scenarios by winner."""
+    """Number of scenarios by winner."""
 
 
 class Split(Struct, frozen=True, kw_only=True):
@@ -37,7 +37,8 @@ Tree = Split | Leaf
 
 
 class PublishedLeaf(Struct, frozen=True, kw_only=True):
-    """A leaf of a published tree: `levels` by factor, without the factors it leaves open."""
+    """A leaf of a published tree. `levels` has the level of each factor, without factors that the
+    leaf leaves open."""
 
     levels: dict[str, str]
     winner: str
@@ -46,13 +47,13 @@ class PublishedLeaf(Struct, frozen=True, kw_only=True):
 class LeafAgreement(Struct, frozen=True, kw_only=True):
     leaf: PublishedLeaf
     found: dict[str, int]
-    """Our scenarios in this leaf by winner."""
+    """Number of our scenarios in this leaf, by winner."""
     agreeing: int
     scenarios: int
 
 
 def grow(scenarios: Sequence[Factors], winners: Sequence[str], depth: int | None = None) -> Tree:
-    """Return a tree over scenarios that all have the same factors. Equal input gives the same tree.
+    """Grow a tree over scenarios that all have the same factors. Equal input gives the same tree.
 
     Raises `ValueError` without scenarios, or if their factors differ.
     """
@@ -89,10 +90,10 @@ def agreement(
     scenarios: Sequence[Mapping[str, Sequence[str]]],
     winners: Sequence[str],
 ) -> list[LeafAgreement]:
-    """Return each published leaf against our scenarios in it.
+    """Compare each published leaf with our scenarios in it.
 
-    A scenario gives the levels each factor may be read as: ``{"bandwidth": ("low", "high")}`` for a
-    rate the paper does not place; it is then looked up under both readings.
+    A scenario gives the levels that each factor may have: ``{"bandwidth": ("low", "high")}`` for a
+    rate to which the paper assigns no level. Such a scenario is looked up under both levels.
     """
 
     def holds(leaf: PublishedLeaf, scenario: Mapping[str, Sequence[str]]) -> bool:

@@ -1,8 +1,8 @@
-"""The nearest cells of a sample as a prediction for a place between them.
+"""Predicts the result at a place between cells of a sample from the nearest cells.
 
-The k nearest neighbours' vote, and how often it is right where a cell is left out of its own vote
-(Fix and Hodges 1951; Stone 1974). Nothing is fitted but one weight per factor. The page of the
-factor map does the same sums in the browser, `docs/map/nearest.js`.
+The k nearest neighbours vote. To measure how often the vote is right, each cell is left out of its
+own vote (Fix and Hodges 1951; Stone 1974). One weight per factor is fitted, and no other parameter.
+The page of the factor map computes the same in the browser, `docs/map/nearest.js`.
 """
 
 from collections.abc import Sequence
@@ -16,28 +16,28 @@ from scipy.spatial import cKDTree
 
 Floats = NDArray[np.float64]
 Answer = Literal["b", "neither", "a"]
-"""Which of two stacks is faster; the order is that of the columns of a vote."""
+"""Which of two stacks is faster. The order is the order of columns in a vote."""
 ANSWERS: tuple[Answer, ...] = ("b", "neither", "a")
 
 NEIGHBOURS = 25
-"""Number of neighbours. Our choice: shares in steps of 4 %, and no more cells than lie near in a
-sample of a thousand."""
+"""Number of neighbours; our choice. It gives shares in steps of 4 %, and in a sample of a thousand
+cells that many lie near."""
 MARGIN = 0.02
-"""Margin of a ratio: one that is nearer to 1 is no difference; our choice."""
+"""Margin of a ratio; our choice. A ratio nearer to 1 counts as no difference."""
 _TRIED = (0.25, 0.5, 1.0, 1.5, 2.0)
 _ROUNDS = 2
 
 
 def outcomes(ratios: Sequence[float] | Floats, margin: float = MARGIN) -> NDArray[np.int_]:
-    """Return places in `ANSWERS`, of ratios b / a of times; infinity where b alone did not end, 0
-    where a alone did not."""
+    """Return the index in `ANSWERS` for each ratio b / a of times. A ratio is infinite if only b
+    did not end, and 0 if only a did not."""
     found = np.asarray(ratios, dtype=float)
     faster, slower = found < 1 / (1 + margin), found > 1 + margin
     return np.where(faster, 0, np.where(slower, 2, 1))
 
 
 def votes(places: Floats, answers: NDArray[np.int_], k: int = NEIGHBOURS) -> Floats:
-    """Return one row per cell: the shares of `ANSWERS` among its `k` nearest others.
+    """Return one row per cell: the shares of `ANSWERS` among the `k` cells nearest to it.
 
     `places` has one row per cell and one column per factor, already weighted. Raises `ValueError`
     if there are not more than `k` cells.
@@ -51,15 +51,16 @@ def votes(places: Floats, answers: NDArray[np.int_], k: int = NEIGHBOURS) -> Flo
 
 
 def surprise(shares: Floats, answers: NDArray[np.int_], k: int = NEIGHBOURS) -> float:
-    """Return the mean logarithmic score of left-out cells, lower is better; an answer without a
-    vote counts as half a vote (Good 1952)."""
+    """Return the mean logarithmic score of left-out cells, lower is better. An answer that got no
+    vote counts as having half a vote (Good 1952)."""
     given = (shares[np.arange(len(answers)), answers] * k + 0.5) / (k + 1.5)
     return float(-np.log(given).mean())
 
 
 def weights(places: Floats, answers: Sequence[NDArray[np.int_]]) -> tuple[float, ...]:
-    """Return one weight per factor: those of a few by which the votes predict left-out cells best,
-    for all `answers` together. Found factor by factor, so not always the best of all."""
+    """Return one weight per factor, such that the votes predict left-out cells best, for all
+    `answers` together. Each factor's weight is chosen from a few values, one factor after the
+    other, so the result is not always the best of all."""
     found = [1.0] * places.shape[1]
 
     def cost(tried: Sequence[float]) -> float:
@@ -74,15 +75,15 @@ def weights(places: Floats, answers: Sequence[NDArray[np.int_]]) -> tuple[float,
 
 
 class Trust(Struct, frozen=True, kw_only=True):
-    """Left-out cells whose neighbours were about as sure."""
+    """Left-out cells whose neighbours were about equally sure, as one group."""
 
     low: float
-    """Least share of the leading answer, up to the next group's."""
+    """Least share of the leading answer in this group; the next group's is the upper limit."""
     cells: int
     said: float
     """Mean share of the leading answer."""
     right: float
-    """Share of cells in which it is the cell's own."""
+    """Share of cells for which the leading answer is right."""
 
 
 def trust(
@@ -102,5 +103,6 @@ def trust(
 
 
 def position(value: float, low: float, high: float) -> float:
-    """Where a value lies between two on a logarithmic scale: 0 to 1, and beyond outside."""
+    """Return where a value lies between `low` and `high` on a logarithmic scale: from 0 to 1, and
+    beyond these if it lies outside."""
     return log(value / low) / log(high / low)

@@ -1,7 +1,8 @@
-"""wolsing2019's one-RTT correction: QUIC's lead without its shorter handshake.
+"""Computes wolsing2019's one-RTT correction: QUIC's lead without its shorter handshake.
 
-A cold QUIC connection asks one round trip earlier than TCP with TLS 1.3. On pages of a single host
-the difference of the means, less that one round trip, is what the handshake does not explain.
+A cold QUIC connection sends its request one round trip earlier than TCP with TLS 1.3. On pages of a
+single host the difference of the means, less that one round trip, is what the handshake does not
+explain.
 
 Source: Wolsing et al., ANRW 2019, section 4 and table 3.
 """
@@ -13,7 +14,8 @@ from msgspec import Struct
 
 
 class CorrectedLead(Struct, frozen=True):
-    """mean(quic) - (mean(tcp) - one round trip); negative: QUIC is faster by more than that."""
+    """The lead mean(quic) - (mean(tcp) - one round trip). A negative lead means that QUIC is faster
+    by more than one round trip."""
 
     ms: float
     rtts: float
@@ -21,7 +23,8 @@ class CorrectedLead(Struct, frozen=True):
 
 
 def one_rtt_corrected(tcp: Sequence[float], quic: Sequence[float], rtt_ms: float) -> CorrectedLead:
-    """Return times in ms. Raises `ValueError` if the round trip is not above zero."""
+    """Return the corrected lead; all times are in ms. Raises `ValueError` if the round trip is not
+    above zero."""
     if rtt_ms <= 0:
         raise ValueError(f"a round trip is above zero, not {rtt_ms:g} ms")
     left = fmean(quic) - (fmean(tcp) - rtt_ms)

@@ -1,4 +1,4 @@
-"""How well one client's page load times predict another's.
+"""Measures how well one client's page load times predict another's.
 
 Lantern, the best known predictor of page load times, is judged by the same two figures: the rank
 correlation over pages and the mean absolute error (Lighthouse, docs/lantern.md).
@@ -11,9 +11,10 @@ from msgspec import Struct
 from scipy.stats import spearmanr
 
 SAME = 0.01
-"""A ratio nearer to 1 than this decides nothing; our choice."""
+"""Distance of a ratio from 1 below which it decides nothing; our choice."""
 NEAR = 0.03
-"""Ratios are near each other if they differ by less than this, of the true one; our choice."""
+"""Largest difference between two ratios that count as near each other, as a share of the true
+ratio; our choice."""
 
 
 class Errors(Struct, frozen=True, kw_only=True):
@@ -21,13 +22,13 @@ class Errors(Struct, frozen=True, kw_only=True):
 
     cells: int
     mean_absolute: float
-    """Mean absolute error as a share of the true time; so are the next three."""
+    """Mean absolute error as a share of the true time. The next three fields are shares, too."""
     median_absolute: float
     largest: float
     bias: float
     """Geometric mean of predicted / true, minus 1."""
     rank: float | None
-    """Spearman's correlation; None for fewer than three cells, or where all are equal."""
+    """Spearman's correlation; None for fewer than three cells, or if all values are equal."""
 
 
 class Ratios(Struct, frozen=True, kw_only=True):
@@ -35,9 +36,9 @@ class Ratios(Struct, frozen=True, kw_only=True):
 
     cells: int
     near: float
-    """Share of cells whose ratios are `NEAR` each other; 1 without cells."""
+    """Share of cells whose ratios are within `NEAR` of each other; 1 without cells."""
     decided: int
-    """Cells in which the true ratio is further from 1 than `SAME`."""
+    """Number of cells in which the true ratio is further from 1 than `SAME`."""
     same_sign: float
     """Share of decided cells in which the predicted ratio is on the same side of 1; 1 without such
     cells."""

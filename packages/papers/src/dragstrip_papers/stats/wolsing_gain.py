@@ -1,4 +1,4 @@
-"""wolsing2019's performance gain: relative difference of means, page by page.
+"""Computes wolsing2019's performance gain: the relative difference of means, page by page.
 
 gain = (mean(b) - mean(ref)) / mean(ref), so a negative gain means that `b` is faster. The paper's
 numbers are means of the gains over all pages; its figures are their distribution
@@ -16,7 +16,7 @@ Runs = Mapping[str, tuple[Sequence[float], Sequence[float]]]
 
 
 def gain(ref: Sequence[float], b: Sequence[float]) -> float:
-    """Gain on one page. Raises `statistics.StatisticsError` without values."""
+    """Return the gain on one page. Raises `statistics.StatisticsError` without values."""
     return (fmean(b) - fmean(ref)) / fmean(ref)
 
 

@@ -1,1 +1,1 @@
-"""Made-up worlds, to test the rules that answer claims."""
+"""Makes up worlds to test the rules that answer claims."""

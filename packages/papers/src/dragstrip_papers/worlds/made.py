@@ -1,9 +1,9 @@
-"""Made-up worlds in which a claim is true, is false, or lies on its edge.
+"""Makes up worlds in which a claim is true, is false, or lies on its edge.
 
-Each kind of predicate defines which level of which stack on which cell makes it true. Levels are
-population medians in ms; noise comes on top (`dragstrip_papers.worlds.simulate`). A world is not
-the inverse of the predicate: it sets ratios, differences and times, however the predicate evaluates
-the loads.
+For each kind of predicate, a function sets the levels of stacks on cells that make a claim true.
+Levels are population medians in ms; noise is added later (`dragstrip_papers.worlds.simulate`). A
+world is not the inverse of the predicate: it sets ratios, differences and times, however the
+predicate evaluates the loads.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -50,19 +50,20 @@ CLEAR = 1.25
 PAGES_SPREAD = 0.05
 """Standard deviation of the pages' own effects, as a fraction, for claims about pages."""
 FEW_PAGES = 2
-"""Fewest pages beyond an edge that make a clear case."""
+"""Fewest pages beyond an edge for a clear case."""
 UNSURE = 0.2
-"""Share of the cells that could come out either way, where a claim counts cells."""
+"""Share of the cells that could fall either way, for claims that count cells."""
 
 
 class World(Struct, frozen=True):
     state: State
     side: Side = "high"
     alone: bool = False
-    """Whether only the first of its parts or cells has this state; the others are clearly true."""
+    """Whether only the first part or cell of the claim has this state; for the others the claim is
+    clearly true."""
     counted: bool = False
     """Whether cells are counted and no whole number lies on the edge. Then `edge` is just beyond
-    the edge, and `inside` just within."""
+    the edge, and `inside` just within it."""
 
     def words(self) -> str:
         side = "" if self.state == "true" else f" {self.side}"
@@ -70,7 +71,7 @@ class World(Struct, frozen=True):
 
 
 class Place(Struct, frozen=True, kw_only=True, dict=True):
-    """A cell to be filled with loads."""
+    """A cell to be filled with made-up loads."""
 
     study: str
     page: str
@@ -88,7 +89,8 @@ class Place(Struct, frozen=True, kw_only=True, dict=True):
 
 
 class Levels:
-    """What is made up so far: levels in ms, and factors of pages that differ from the study's."""
+    """The values made up so far: levels in ms, and factors of pages that differ from the
+    study's."""
 
     def __init__(
         self,
@@ -97,7 +99,7 @@ class Levels:
         loads: int,
         chosen: dict[object, list[Place]] | None = None,
     ) -> None:
-        """Begins a world. `chosen` keeps what the method `chosen` found, for the next levels of the
+        """Begin a world. `chosen` stores what the method `chosen` found, for the next levels of the
         same places."""
         self.places = places
         self._chosen = {} if chosen is None else chosen
@@ -105,7 +107,7 @@ class Levels:
         self.loads = loads
         self.cv: Callable[[Place], float] = lambda place: 0.02
         self.q70: Callable[[Place], float] = lambda place: 1.0
-        """What 70 % of a cell's noise lies below, as a share of its mean."""
+        """Returns the value below which 70 % of a cell's noise lies, as a share of its mean."""
         self.factors: dict[tuple[str, str], float] = {}
         self.impossible: int | None = None
         self._ms: dict[tuple[Place | tuple[str, ...], str, str], float] = {}
@@ -130,8 +132,8 @@ class Levels:
         there: Callable[[float], float],
         back: Callable[[float], float],
     ) -> None:
-        """Sets b to `there` times a. If b is set already, a becomes `back` times b. If both are,
-        they stay."""
+        """Set b to `there` of a. If b is set already, set a to `back` of b. If both are set, they
+        stay."""
         if not self.stands(place, b, metric):
             self.put(place, a, metric, self.at(place, a, metric))
             self.put(place, b, metric, there(self.at(place, a, metric)))
@@ -155,7 +157,7 @@ class Levels:
 
 
 def worlds(predicate: AnyPredicate) -> list[World]:
-    """Worlds in which to test a predicate."""
+    """Return the worlds in which to test a predicate."""
     sides = _sides(predicate)
     edges = () if _certain(predicate) else sides
     counted = isinstance(predicate, FasterShare | ScenarioShare | Tree | AnovaCount)
@@ -172,7 +174,7 @@ def worlds(predicate: AnyPredicate) -> list[World]:
 
 
 def _certain(predicate: AnyPredicate) -> bool:
-    """Return whether no load affects the answer, so that nothing is uncertain on the edge."""
+    """Return whether no load affects the answer, so that a claim is certain even on its edge."""
     if isinstance(predicate, All | Either):
         return all(_certain(part) for part in predicate.parts)
     return isinstance(predicate, Corpus | AuditCount)
@@ -192,8 +194,8 @@ def _sides(predicate: AnyPredicate) -> list[Side]:
 
 
 def _band(predicate: AnyPredicate) -> tuple[float, float]:
-    """Return the band that a predicate allows, for kinds that have one; both ends infinite for
-    others."""
+    """Return the band that a predicate allows. For kinds of predicates without a band, both ends
+    are infinite."""
     match predicate:
         case Ratio() | RatioShift() | ImpliedBytes() | Absolute() | Extreme() | Corpus():
             low = predicate.at_least if predicate.at_least > 0 else -inf
@@ -218,7 +220,8 @@ def _band(predicate: AnyPredicate) -> tuple[float, float]:
 
 
 def _target(band: tuple[float, float], world: World, *, ratio: bool, clear: float) -> float:
-    """Where the number lies: inside, on an edge, or beyond by `clear` (a factor if `ratio`)."""
+    """Return where the claim's number lies: inside the band, on an edge, or beyond it by `clear` (a
+    factor if `ratio`)."""
     low, high = band
     edge = low if world.side == "low" else high
     if not np.isfinite(edge):
@@ -241,7 +244,7 @@ def _states(places: Sequence[Place], world: World) -> list[tuple[Place, World]]:
 
 @singledispatch
 def build(predicate: AnyPredicate, world: World, levels: Levels) -> None:
-    """Set the levels that make the claim so."""
+    """Set the levels that put the claim into this world."""
     raise NotImplementedError(type(predicate).__name__)
 
 
@@ -253,7 +256,7 @@ def _(predicate: All, world: World, levels: Levels) -> None:
 
 @build.register
 def _(predicate: Either, world: World, levels: Levels) -> None:
-    """Makes the first reading hold and the others not."""
+    """Make the first reading hold and the others not."""
     for i, part in enumerate(predicate.parts):
         other = World("false", world.side)
         build(part, world if i == 0 or world.state != "true" else other, levels)
@@ -278,7 +281,8 @@ def _(predicate: Equal, world: World, levels: Levels) -> None:
 
 @build.register
 def _(predicate: Ordering, world: World, levels: Levels) -> None:
-    """Edge: all groups alike. False: the last group is the fastest."""
+    """Set the levels. On the edge all groups are alike. If the claim is false, the last group is
+    the fastest."""
     p = predicate
     stacks = [s for group in p.groups for s in group]
     step = {"true": CLEAR, "edge": 1.0, "false": 1 / CLEAR}[world.state]
@@ -295,7 +299,7 @@ def _own(levels: Levels) -> dict[str, float]:
 
 
 class _PageOwn(dict[str, float]):
-    """What a page has to itself with each stack."""
+    """The effects that a page has on each stack."""
 
     def __init__(self, levels: Levels) -> None:
         super().__init__()
@@ -308,7 +312,7 @@ class _PageOwn(dict[str, float]):
 
 
 def _of_page(levels: Levels, p: AnyPredicate) -> float:
-    """Return what a page's gain has to itself, where a claim is about pages like these."""
+    """Return a page's own effect on the gain, for a claim about pages like these; otherwise 0."""
     return float(levels.draw.normal(0, PAGES_SPREAD)) if p.population == "pages" else 0.0
 
 
@@ -323,8 +327,8 @@ def _(predicate: RatioShift, world: World, levels: Levels) -> None:
 
 @build.register
 def _(predicate: MonotoneIn, world: World, levels: Levels) -> None:
-    """Lets ln(b / a) rise with the logarithm of the factor. On the edge it rises at the highest
-    rate and falls at all others, so that over a grid of two rates it does neither."""
+    """Let ln(b / a) rise with the logarithm of the factor. On the edge it rises at the highest rate
+    and falls at all others, so that over a grid of two rates it does neither."""
     p = predicate
     places = levels.chosen(p.where, p.unless, [p.a, p.b])
     most = max(place.factors.get("rate_mbps", 0.0) for place in places)
@@ -339,10 +343,11 @@ def _(predicate: MonotoneIn, world: World, levels: Levels) -> None:
 
 @build.register
 def _(predicate: Correlation, world: World, levels: Levels) -> None:
-    """ln(b / a) of the pages on two networks, normal with this correlation."""
+    """Draw ln(b / a) of the pages on two networks from a normal distribution with this
+    correlation."""
     p = predicate
     rank = {"true": 0.95, "edge": p.at_least, "false": 0.0}[world.state]
-    r = 2 * np.sin(np.pi / 6 * rank)  # Pearson's for Spearman's
+    r = 2 * np.sin(np.pi / 6 * rank)  # Pearson's correlation for Spearman's
     pages: dict[str, float] = {}
     for where in (p.where, *p.others):
         for place in levels.chosen(where, {}, [p.a, p.b]):
@@ -406,11 +411,12 @@ def _(predicate: MagnitudeOrder, world: World, levels: Levels) -> None:
 
 @build.register
 def _(predicate: AnovaCount, world: World, levels: Levels) -> None:
-    """Sets on how many pages the test finds `a` faster always, or half of the time. The others are
-    slower, or neither.
+    """Set on how many pages the test always finds `a` faster, and on how many half of the time. On
+    the other pages `a` is slower, or there is no difference.
 
-    The one count with a band decides; where `none` has it, those that differ are half and half. Of
-    three stacks that are all compared two are alike, or their differences would add up.
+    Only one count has a band, and it decides. If that is `none`, half of the pages that differ are
+    faster and half slower. If all three of three stacks are compared, two of them are alike;
+    otherwise their differences would add up.
     """
     from scipy.special import stdtrit
 
@@ -432,7 +438,8 @@ def _(predicate: AnovaCount, world: World, levels: Levels) -> None:
 
 
 def _alike(pairs: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Return pairs that a later one bridges: with x, y before x, z and y, z the first."""
+    """Return the pairs that a later pair bridges: with the pairs (x, y), (x, z) and (y, z), the
+    first."""
     found = set()
     for place, (a, ref) in enumerate(pairs):
         before = pairs[:place]
@@ -442,7 +449,7 @@ def _alike(pairs: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
 
 
 def _wins(p: AnovaCount, world: World, total: int) -> tuple[int, int]:
-    """Return how many pages differ always, and how many half of the time."""
+    """Return on how many pages `a` always differs, and on how many half of the time."""
     allowed = p.none if p.none.low else p.faster
     low, high = allowed.low, min(allowed.high, total)
     below = world.side == "low" and bool(low)
@@ -457,7 +464,7 @@ def _wins(p: AnovaCount, world: World, total: int) -> tuple[int, int]:
         }
     else:
         expected = {"true": 0.0, "false": 0.5 * total, "edge": high + 1}
-    fewer = below and not p.none.low  # where `none` counts, fewer of it are more that differ
+    fewer = below and not p.none.low  # fewer pages without a difference mean more pages with one
     expected["inside"] = expected["edge"] + (1 if fewer else -1)
     mean = round(expected[world.state])
     half = min(round(UNSURE * total / 2), mean, total - mean)
@@ -539,7 +546,8 @@ def _residual(levels: Levels, place: Place, a: str, ref: str, metric: str, left:
 
 @build.register
 def _(predicate: OneRttTable, world: World, levels: Levels) -> None:
-    """Rows ahead and behind by a third of a round trip; the greatest where it is asked for."""
+    """Make some rows lead and others trail by a third of a round trip, and one row have the
+    greatest magnitude if the claim states it."""
     p = predicate
     places = levels.chosen(p.where, p.unless, [p.a, p.ref])
     rows = [(place, metric) for metric in p.metrics for place in places]
@@ -573,7 +581,7 @@ def _(predicate: ShareOrder, world: World, levels: Levels) -> None:
 
 
 def _beat(levels: Levels, p: FasterShare | ShareOrder, place: Place, way: int) -> None:
-    """Makes a stack win. The first of several rivals decides, and the others are behind."""
+    """Make a stack win. The first of several rivals decides, and the others are behind."""
     for i, rival in enumerate(p.than):
         levels.put(place, rival, p.metric, BASE_MS if i == 0 else BASE_MS * 2)
     levels.put(place, p.a, p.metric, BASE_MS * CLEAR**-way)
@@ -586,7 +594,7 @@ def _count(
     band: tuple[float, float],
     put: Callable[[Place, int], None],
 ) -> None:
-    """Sets how many cells win, so that the claim's share lies where the world wants it."""
+    """Set how many cells win, so that the claim's share lies where the world wants it."""
     low, high = max(band[0], 0.0), min(band[1], 1.0)
     edge = low if (world.side == "low" and band[0] > -inf) or band[1] == inf else high
     wrong = edge / 2 if edge == low else min(1.0, (1 + edge) / 2)
@@ -600,8 +608,9 @@ def _count(
 def _spread(
     places: Sequence[Place], share: float, put: Callable[[Place, int], None], nudge: int = 0
 ) -> None:
-    """`put` says 1 for a cell that goes for the claim, -1 against it, 0 for one that could go
-    either way, of which there are as many as fit. `nudge` rounds down or up."""
+    """Call `put` with 1 for a cell that supports the claim, with -1 for a cell against it, and with
+    0 for a cell that could fall either way. As many cells as fit get 0. `nudge` rounds down or
+    up."""
     total = len(places)
     wanted = share * total
     mean = {-1: floor(wanted - 1e-9), 0: round(wanted), 1: ceil(wanted + 1e-9)}[nudge]
@@ -613,7 +622,8 @@ def _spread(
 
 @build.register
 def _(predicate: Extreme, world: World, levels: Levels) -> None:
-    """A tenth of the cells is as slow as the slowest, all others are even."""
+    """Make a tenth of the cells as slow as the slowest cell, and both stacks equal on all
+    others."""
     p = predicate
     most = _target(_band(p), world, ratio=True, clear=CLEAR)
     for metric in p.metrics or [p.metric]:
@@ -640,8 +650,9 @@ def _scenario(
     winner: str,
     state: State,
 ) -> None:
-    """True: the winner takes half the time. Edge: it is just as far ahead of the next one as the
-    rule wants, so that 70 % of its loads lie below 0.9 times the other's mean."""
+    """Set the levels of a scenario. If the claim is true, the winner takes half the time. On the
+    edge, the winner is just as far ahead of the next protocol as the rule wants: 70 % of its loads
+    lie below 0.9 times the other's mean."""
     just = (1 - FASTER) / levels.q70(place)
     first = next(iter(names))
     winning = [s for s, name in names.items() if name in winner.split("|")]

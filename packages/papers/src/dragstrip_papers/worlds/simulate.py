@@ -25,8 +25,8 @@ from dragstrip_papers.reached import looks_at
 from dragstrip_papers.worlds.made import Levels, Place, World, build
 
 Shape = Literal["plain", "wild"]
-"""`plain`: lognormal. `wild`: one load in ten is later by five standard deviations of the others.
-Both have the same coefficient of variation."""
+"""Distribution of the noise. `plain` is lognormal. With `wild`, one load in ten is later by five
+standard deviations of the others. Both have the same coefficient of variation."""
 
 STEADY, LOSSY = 0.02, 0.1
 """Coefficients of variation without and with random loss."""
@@ -51,12 +51,12 @@ class Tally(Struct, frozen=True):
 
     @property
     def right(self) -> float:
-        """Share of right answers; meaningless if the claim lies on its edge."""
+        """Share of right answers; it has no meaning if the claim lies on its edge."""
         return self.share("reproduced" if self.world.state == "true" else "contradicted")
 
     @property
     def wrong(self) -> float:
-        """Share of wrong answers; on the edge itself the more frequent of both sides."""
+        """Share of wrong answers. On the edge itself, the more frequent of both answers counts."""
         reproduced, contradicted = self.share("reproduced"), self.share("contradicted")
         match self.world.state:
             case "true":
@@ -99,7 +99,8 @@ def simulate(
     seed: int = 18,
     cv: Callable[[Place], float] = spread,
 ) -> Tally:
-    """Answer the claim `times` times. `where` are the paper's cells."""
+    """Answer the claim `times` times, each time from new random loads. `where` are the paper's
+    cells."""
     asked = _Asked(predicate, [place for place in where if looks_at(predicate, place.field)])
     draw = np.random.default_rng([seed, loads, len(world.words())])
     found: Counter[str] = Counter()
@@ -112,7 +113,8 @@ def simulate(
 
 
 class _Asked:
-    """A predicate with what it looks at, the same in every try."""
+    """A predicate with the stacks, metrics and cells that it needs, the same in every
+    simulation."""
 
     def __init__(self, predicate: AnyPredicate, places: Sequence[Place]) -> None:
         self.places = places
@@ -123,8 +125,8 @@ class _Asked:
         self._stacks = [named[place.stacks] for place in places]
 
     def drawn(self, levels: Levels, loads: int, shape: Shape) -> Evidence:
-        """Return loads of the stacks and metrics the predicate speaks of; one visit's metrics go
-        together."""
+        """Draw loads of the stacks and metrics that the predicate needs. The metrics of one visit
+        vary together."""
         rows = np.repeat([levels.cv(place) for place in self.places], list(map(len, self._stacks)))
         noise = iter(_noise(levels.draw, rows, loads, shape, means=self._means))
         rounds, censored = np.arange(loads), np.zeros(loads, dtype=bool)
@@ -164,8 +166,8 @@ _WILD_SD = float((1 + OUTLIERS * (1 - OUTLIERS) * LATER**2) ** 0.5)
 def _noise(
     draw: np.random.Generator, cvs: NDArray[np.float64], loads: int, shape: Shape, *, means: bool
 ) -> NDArray[np.float64]:
-    """Return a row for each coefficient of variation: factors whose mean (`means`) or median is 1,
-    so that what the claim is about lies where the world says it lies."""
+    """Return a row for each coefficient of variation, with factors whose mean (with `means`) or
+    median is 1. So the claim's number lies where the world says."""
     z = draw.standard_normal((len(cvs), loads))
     if shape == "wild":
         z = (z + LATER * (draw.random(z.shape) < OUTLIERS)) / _WILD_SD
@@ -180,14 +182,15 @@ def _centre(cv: float, shape: Shape, what: Literal["mean", "median"]) -> float:
 
 @cache
 def _q70(cv: float, shape: Shape, loads: int) -> float:
-    """Time, as a multiple of the mean, below which 70 % of `loads` loads lie half of the time."""
+    """Return the time, as a multiple of the mean, below which 70 % of `loads` loads lie half of the
+    time."""
     many = _many(cv, shape)
     share = (ceil(0.7 * loads) - 1 / 3) / (loads + 1 / 3)  # the binomial's median
     return float(np.quantile(many, share) / many.mean())
 
 
 def _many(cv: float, shape: Shape) -> NDArray[np.float64]:
-    """Return the noise itself, without a draw: quantiles of both kinds of loads in their
+    """Return the noise itself without random draws: quantiles of both kinds of loads in their
     proportion."""
     from scipy.special import ndtri
 

@@ -1,10 +1,10 @@
 """Finds in a crawl where visits start, and which exchanges belong to each.
 
-The recording's own data is used first: lists of pages, ids of pages, Sec-Fetch-Dest. Without it, a
-document is a start if an earlier document links to it and none has it in a frame. A document
-without link or Referer is a start if it came after a long pause, or if later requests name it as
-their Referer and none names an earlier start. An exchange belongs to the start that its Referer
-leads to, else to the latest start.
+The recording's own data is used first: lists of pages, ids of pages, Sec-Fetch-Dest. Without such
+data, a document is a start if an earlier document links to it and no document has it in a frame. A
+document without link or Referer is a start if it came after a long pause, or if later requests name
+it as their Referer and no request names an earlier start. Each exchange belongs to the start that
+its Referer leads to, else to the latest start.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,8 @@ choice."""
 
 
 _MOVES_S = 5.0
-"""Seconds after its start within which a page may navigate by script or ``<meta>``. Our choice."""
+"""Seconds after its start within which a page may navigate by script or ``<meta>``. The value is
+our choice."""
 
 
 class _Seen(Struct, frozen=True, kw_only=True):
@@ -34,14 +35,15 @@ class _Seen(Struct, frozen=True, kw_only=True):
     url: str
     referer: str
     dest: str
-    """Value of Sec-Fetch-Dest; for requests of scripts also ``empty`` if other headers imply it."""
+    """Value of Sec-Fetch-Dest; for requests of scripts it is ``empty`` too if other headers imply
+    that."""
     page: str
     is_document: bool
     target: str
     """Target of a redirect; empty for other answers."""
     began: float
     ended: float
-    """Time at which it ended, in s."""
+    """Time in s at which the exchange ended."""
 
 
 class _Told(Struct, frozen=True, kw_only=True):
@@ -58,7 +60,7 @@ def navigations(
     exchanges: Sequence[Recorded], told: Sequence[RecordedNavigation], pages: Sequence[str]
 ) -> tuple[RecordedNavigation, ...]:
     """Return the navigations of a crawl, in recorded order. `told` are the pages that the recording
-    lists, and `pages` has the id of each exchange's page, empty if it has none."""
+    lists, and `pages` has the id of each exchange's page, empty for an exchange without page."""
     accepts = [header(x.request_headers, "accept").lower() for x in exchanges]
     by_browser = any("text/html" in a for a in accepts)
     seen = [
@@ -131,7 +133,7 @@ def _heads(seen: Sequence[_Seen]) -> list[int]:
 def _starts(
     exchanges: Sequence[Recorded], seen: Sequence[_Seen], heads: Sequence[int], told: _Told
 ) -> dict[int, str]:
-    """Return titles of the documents that visits start at, by index."""
+    """Return the titles of the documents that visits start at, by index."""
     signs = _Signs(seen, heads, told)
     starts: dict[int, str] = {}
     for index, one in enumerate(seen):
@@ -172,7 +174,7 @@ class _Signs:
         if first or head.url in self.framed:
             return first and not self._told.by_url
         if one.url in self._taken and not head.referer:
-            return True  # it was loaded again
+            return True  # the document was loaded again
         if head.url in self.linked or head.referer or self._told.by_url:
             return head.url in self.linked
         alone = self._last_named.get(one.url, -1) > index > self._last_child
@@ -195,7 +197,7 @@ class _Signs:
 
 
 def _pauses(seen: Sequence[_Seen]) -> list[float]:
-    """Time in s before each exchange during which nothing was under way."""
+    """Return the time in s before each exchange during which no request was under way."""
     found, until = [], float("inf")
     for one in seen:
         found.append(one.began - until)
@@ -209,8 +211,8 @@ def _links(exchange: Recorded, url: str) -> Links | None:
 
 
 def _owners(seen: Sequence[_Seen], heads: Sequence[int], starts: Sequence[int]) -> list[int | None]:
-    """Return the index of the start that each exchange belongs to; None for exchanges that no page
-    caused."""
+    """Return the index of the start that each exchange belongs to; None for an exchange that no
+    page caused."""
     by_page = {seen[start].page: start for start in reversed(starts) if seen[start].page}
     by_start = {seen[start].url: start for start in reversed(starts)}
     first_of = {heads[start]: start for start in starts}
@@ -239,8 +241,8 @@ def _owners(seen: Sequence[_Seen], heads: Sequence[int], starts: Sequence[int]) 
 
 
 def _is_cut(referer: str, url: str) -> bool:
-    """Return whether a browser may have cut the Referer down to its origin, as it does for requests
-    to other origins."""
+    """Return whether a browser may have cut the Referer down to its origin, as browsers do for
+    requests to other origins."""
     origin = _origin(referer)
     return referer == f"{origin}/" and origin != _origin(url)
 

@@ -1,4 +1,4 @@
-"""The records of a WARC or ARC file, read as a stream through warcio, within limits."""
+"""Reads the records of a WARC or ARC file as a stream through warcio, within limits."""
 
 import io
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from dragstrip.pages.format.recording import PageError, one_line
 from dragstrip.pages.importers.limits import Beyond, Limits, Meter, beyond, check_body
 from dragstrip.pages.importers.plain import BAD_PACKING, unpacked
 
-# What warcio raises of damage, and `Damaged`.
+# The exceptions that warcio raises for damaged files, and `Damaged`.
 _BAD_WARC = (ArchiveLoadFailed, StatusAndHeadersParserException, *BAD_PACKING, ValueError)
 _MOST_HEADER = 1_000_000
 _MOST_BLANKS = 1_000
@@ -42,8 +42,8 @@ class RawRecord(Struct, frozen=True, kw_only=True):
 class _Lines(BufferedReader):  # type: ignore[misc]
     """A reader for warcio, which limits the length of lines and headers.
 
-    If no empty line follows a record, the reader adds one: without it warcio would drop the first
-    line of the next record.
+    If no empty line follows a record, the reader adds an empty line. Without it warcio would drop
+    the first line of the next record.
     """
 
     def __init__(self, stream: IO[bytes], limits: Limits, *, arc: bool) -> None:
@@ -98,8 +98,8 @@ def records(
     added to `changes`. Raises `PageError`."""
     where = "its first record"
     try:
-        # warcio is left no HTTP to parse, because it takes a message that breaks off for its end.
-        # What it prints of damage, the exceptions say better.
+        # warcio gets no HTTP to parse, because it would take an incomplete message for the end of
+        # the file. The exceptions say more about damage than the text that warcio prints.
         with redirect_stderr(io.StringIO()):
             lines = _Lines(unpacked(file, meter), meter.limits, arc=arc)
             archive = ArchiveIterator(io.BytesIO(), no_record_parse=True, arc2warc=arc)

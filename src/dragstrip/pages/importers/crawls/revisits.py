@@ -15,8 +15,8 @@ Digest = tuple[str, bytes]
 
 
 class Refers(Struct, frozen=True, kw_only=True):
-    """The identifiers of a record (id, URI, date, digest), and of the record it refers to. Missing
-    ones are empty."""
+    """The identifiers of a record (id, URI, date, digest), and of the record that it refers to.
+    Missing identifiers are empty."""
 
     id: str = ""
     uri: str = ""
@@ -54,7 +54,8 @@ class Bodies:
         return found[1] if found else None
 
     def add(self, revisit: Refers, found: Recorded) -> None:
-        """Add a revisit with the body that it stands for, so that others may refer to it."""
+        """Add a revisit with the body that it stands for, so that other revisits may refer to
+        it."""
         self._by_id.setdefault(revisit.id, (revisit, found))
         self._by_date.setdefault((revisit.uri, revisit.date), (revisit, found))
 
@@ -79,8 +80,8 @@ def _contradict(one: str, other: str) -> bool:
 
 
 def digest(text: str) -> Digest:
-    """Algorithm and bytes of a digest such as ``sha-256:AB12...``, in hexadecimal or Base32 of any
-    case."""
+    """Parse a digest such as ``sha-256:AB12...``, in hexadecimal or Base32 of any case, into
+    algorithm and bytes."""
     name, _, value = text.strip().partition(":")
     algorithm = name.strip().lower().replace("-", "")
     value = value.strip().rstrip("=")

@@ -1,6 +1,6 @@
-"""Tagged netstrings (https://tnetstrings.info), in the dialect of mitmproxy's flow files.
+"""Parses tagged netstrings (https://tnetstrings.info), in the dialect of mitmproxy's flow files.
 
-This is our own parser, because mitmproxy pins packages to versions older than we need.
+This parser is our own, because mitmproxy pins packages to versions older than we need.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -19,7 +19,7 @@ from dragstrip.pages.importers.plain import plain_file
 ENDING = ".wacz"
 _ENDINGS = (".warc", ".warc.gz", ".warc.zst")
 PAGE_LISTS = ("pages.jsonl", "extraPages.jsonl")
-"""Lists of pages in the folder ``pages``."""
+"""Names of the lists of pages in the folder ``pages``."""
 
 
 class _Page(Struct, frozen=True):
@@ -67,7 +67,7 @@ def _pages(
 
 def read_pages(file: IO[bytes], where: str, meter: Meter) -> Iterable[RecordedNavigation]:
     """Yield the pages that a ``pages.jsonl`` lists. Raises `PageError`."""
-    most = meter.limits.max_name * 100  # a page's whole text may stand in its line
+    most = meter.limits.max_name * 100  # a page's whole text may stand in one line
     for number in range(1, meter.limits.max_records + 2):
         line = file.readline(most + 1)
         if not line:

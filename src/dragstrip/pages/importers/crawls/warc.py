@@ -149,7 +149,7 @@ class Crawl:
         )
 
     def _date(self, raw: RawRecord) -> datetime:
-        """Start time of the record, or of the record before it if it has none."""
+        """Return the start time of the record; if it has none, that of the record before it."""
         try:
             date = datetime.fromisoformat(raw.field("warc-date"))
             self._latest = date if date.tzinfo else date.replace(tzinfo=UTC)
@@ -160,7 +160,7 @@ class Crawl:
         return self._latest
 
     def _exchanges(self) -> tuple[list[Recorded], list[str]]:
-        """Return the answers, completed by their requests and by the bodies they refer to, and
+        """Return the answers, completed by their requests and by the bodies that they refer to, and
         their page ids."""
         asked = _Requests([r for r in self._records if r.kind == "request"])
         held = [r for r in self._records if r.kind == "response" and r.http]
@@ -206,7 +206,7 @@ def _bare(identifier: str) -> str:
 
 
 class _Requests:
-    """Requests, by the identifiers that their answers use."""
+    """Collects requests by the identifiers that their answers use."""
 
     def __init__(self, found: Sequence[_Record]) -> None:
         self._by_id: dict[str, _Record] = {}

@@ -28,7 +28,7 @@ def read_saved(path: Path, limits: Limits = DEFAULT) -> Contents:
     """Return the page in an HTML file and the files that belong to it. Raises `PageError`.
 
     All files are served from the host that the page was saved from, at the relative URLs that the
-    browser wrote into the HTML. Files that it did not save are missing.
+    browser wrote into the HTML. Files that the browser did not save are missing.
     """
     meter = Meter(limits)
     html = read_plain(path, meter)
@@ -39,7 +39,7 @@ def read_saved(path: Path, limits: Limits = DEFAULT) -> Contents:
     files, said = _beside(path, start, limits)
     known = {start.url}
     left = list(files)
-    for file in left:  # which grows by what style sheets and frames name
+    for file in left:  # grows by files that style sheets and frames name
         found = _file(file, path.parent, start.url, meter)
         if found.url in known:
             continue
@@ -71,8 +71,7 @@ def _start(html: bytes) -> Recorded:
 
 
 def _saved_from(html: bytes) -> str:
-    """Return URL of the saved page, according to the browser; a made-up host if the browser did not
-    write it."""
+    """Return the URL of the saved page, as the browser wrote it; a made-up host if it did not."""
     said = _SAVED_FROM.search(html[:4096])
     try:
         return servable((said[1] or said[2]).decode()) if said else NOWHERE
@@ -82,7 +81,8 @@ def _saved_from(html: bytes) -> str:
 
 def _beside(path: Path, start: Recorded, limits: Limits) -> tuple[list[Path], list[str]]:
     """Return the files that the page names, and sentences on skipped ones. If the page names a
-    folder like itself, all its files count, because scripts compose file names."""
+    folder that has the page's name, all files of the folder count, because scripts compose file
+    names."""
     text = text_of(start)
     files: dict[Path, None] = {}
     said: list[str] = []
@@ -110,11 +110,11 @@ def _named_files(folder: Path, base: str, exchange: Recorded, limits: Limits) ->
             place = Path(os.path.normpath(file))
             named_as = place.relative_to(folder)
             hidden = any(part.startswith(".") for part in named_as.parts)
-            # A link has another place.
+            # This excludes links, which lead to another place.
             if not hidden and file.is_file() and file.resolve() == inside / named_as:
                 found[place] = None
         except (OSError, ValueError, RuntimeError):
-            continue  # a name that no file can have
+            continue  # no file can have this name
     return list(found)
 
 

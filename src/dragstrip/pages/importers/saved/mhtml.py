@@ -37,8 +37,8 @@ class _Part(Struct, frozen=True, kw_only=True):
 
 
 class _Bounded(email.policy.Compat32):
-    """A policy that limits the length of headers: Python's parameter parser takes time quadratic in
-    it."""
+    """A policy that limits the length of headers, because Python's parameter parser takes time
+    quadratic in that length."""
 
     def __init__(self, limits: Limits = DEFAULT) -> None:
         super().__init__()
@@ -54,8 +54,8 @@ class _Bounded(email.policy.Compat32):
 def read_mhtml(path: Path, limits: Limits = DEFAULT) -> Contents:
     """Return the page in an MHTML file. Raises `PageError`.
 
-    ``cid:`` references become the URLs of the parts they name, because a browser cannot request
-    them from a server.
+    ``cid:`` references become the URLs of the parts that they name, because a browser cannot
+    request them from a server.
     """
     meter, notes = Meter(limits), Notes()
     try:
@@ -110,7 +110,7 @@ def _is_web(url: str) -> bool:
 
 
 def _url(part: _Part, root: str, base: str) -> str:
-    """Return URL from which a part is served; a made-up one if the part has only an id."""
+    """Return the URL from which a part is served; a made-up URL if the part has only an id."""
     folder = root.rpartition("/")[0]
     if not part.location or part.location.lower().startswith(("about:", "cid:", "data:")):
         return absolute(base, f"/mhtml-parts/{quote(part.cid, safe='')}")

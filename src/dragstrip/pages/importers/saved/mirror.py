@@ -24,7 +24,7 @@ _HOST = re.compile(
 )
 _PAGE = (".html", ".htm", ".xhtml")
 _MADE = ("", ".php", ".asp", ".aspx", ".jsp")
-"""Endings of file names in a host's folder that may be HTML."""
+"""Endings of file names in a host's folder that may be HTML files."""
 _SCHEMES = ("https", "http")
 """Names of the folders that `wget --protocol-directories` makes."""
 
@@ -124,7 +124,7 @@ def _answer(place: _Place, body: bytes) -> Recorded:
 
 def _turned_back(places: Sequence[_Place], found: list[Recorded]) -> tuple[list[Recorded], int]:
     """Return the answers with ``../HOST/`` in documents and style sheets replaced by the host's
-    URL, and how many changed."""
+    URL, and how many answers changed."""
     schemes = {p.host: p.scheme for p in places}
     if len(schemes) < 2:
         return found, 0
@@ -156,7 +156,7 @@ def _asked_by_name(places: Sequence[_Place], found: list[Recorded]) -> list[Reco
 
 
 def _first(exchange: Recorded) -> tuple[bool, int, str]:
-    """Sort key that puts documents first, by the length of their URL."""
+    """Return a sort key that puts documents first, by the length of their URL."""
     return exchange.mime not in HTML, len(exchange.url), exchange.url
 
 
