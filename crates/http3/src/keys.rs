@@ -7,17 +7,22 @@ use quinn::{ConnectionId, Side};
 use quinn_proto::TransportError;
 use quinn_proto::transport_parameters::TransportParameters;
 
+pub type PacketKeys = KeyPair<Box<dyn PacketKey>>;
+
 /// A TLS session whose packet keys are replaced. `replace` gets the keys of Handshake packets
-/// first, and then those of 1-RTT packets. `heard` gets the peer's transport parameters.
-pub struct WithKeys<F, P> {
+/// first, and then those of 1-RTT packets; `renew` gets those of later key phases. `heard` gets the
+/// peer's transport parameters.
+pub struct WithKeys<F, R, P> {
     pub inner: Box<dyn Session>,
     pub replace: F,
+    pub renew: R,
     pub heard: P,
 }
 
-impl<F, P> Session for WithKeys<F, P>
+impl<F, R, P> Session for WithKeys<F, R, P>
 where
     F: FnMut(Keys) -> Keys + Send + Sync + 'static,
+    R: FnMut(PacketKeys) -> PacketKeys + Send + Sync + 'static,
     P: Fn(&TransportParameters) + Send + Sync + 'static,
 {
     fn write_handshake(&mut self, buf: &mut Vec<u8>) -> Option<Keys> {
@@ -58,8 +63,8 @@ where
         Ok(parameters)
     }
 
-    fn next_1rtt_keys(&mut self) -> Option<KeyPair<Box<dyn PacketKey>>> {
-        self.inner.next_1rtt_keys()
+    fn next_1rtt_keys(&mut self) -> Option<PacketKeys> {
+        self.inner.next_1rtt_keys().map(&mut self.renew)
     }
 
     fn is_valid_retry(&self, orig_dst_cid: &ConnectionId, header: &[u8], payload: &[u8]) -> bool {

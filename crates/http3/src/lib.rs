@@ -23,7 +23,7 @@ mod streams;
 mod transport;
 
 pub use arrivals::{Arrival, Streams};
-pub use keys::WithKeys;
+pub use keys::{PacketKeys, WithKeys};
 pub use offer::{LastOffer, Offer};
 pub use qpack::{Qpack, Usage};
 pub use reader::Reader;

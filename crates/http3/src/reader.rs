@@ -6,6 +6,8 @@ const ACK: u64 = 0x02;
 const ACK_ECN: u64 = 0x03;
 const CRYPTO: u64 = 0x06;
 const NEW_TOKEN: u64 = 0x07;
+/// A bit of the type of STREAM frames. Those whose type has the bit 0x02 say their length.
+const STREAM_OFFSET: u64 = 0x04;
 const RESET_TOKEN_BYTES: u64 = 16;
 
 /// Reads numbers from the front; None at the end.
@@ -42,8 +44,8 @@ impl<'a> Reader<'a> {
         (end <= self.bytes.len()).then(|| self.at = end)
     }
 
-    /// Reads the frame that begins here and returns its type (RFC 9000 section 19). None for a
-    /// frame with stream data, a truncated one, or an unknown one.
+    /// Reads the frame that begins here and returns its type (RFC 9000 section 19). None for stream
+    /// data without a length, a truncated frame, or an unknown one.
     pub fn frame(&mut self) -> Option<u64> {
         let kind = self.varint()?;
         let numbers = match kind {
@@ -54,8 +56,17 @@ impl<'a> Reader<'a> {
                 let ranges = self.varint()?;
                 1 + 2 * ranges + if kind == ACK_ECN { 3 } else { 0 }
             }
-            0x04 => 3,                             // RESET_STREAM
-            0x05 | 0x11 | 0x15 => 2,               // STOP_SENDING, and a stream's limits
+            0x04 => 3,               // RESET_STREAM
+            0x05 | 0x11 | 0x15 => 2, // STOP_SENDING, and a stream's limits
+            0x0a | 0x0b | 0x0e | 0x0f => {
+                self.varint()?; // the stream
+                if kind & STREAM_OFFSET != 0 {
+                    self.varint()?;
+                }
+                let length = self.varint()?;
+                self.skip(length)?;
+                0
+            }
             0x10 | 0x12..=0x14 | 0x16 | 0x17 => 1, // a connection's limits
             CRYPTO | NEW_TOKEN => {
                 if kind == CRYPTO {

@@ -7,17 +7,32 @@ use serde::{Deserialize, Serialize};
 pub enum Congestion {
     Cubic,
     Reno,
+    /// Version 1.
     Bbr,
+    /// draft-ietf-ccwg-bbr. QUIC.
+    Bbr3,
+    /// Scalable (RFC 9331), by draft-briscoe-iccrg-prague-congestion-control. QUIC.
+    Prague,
+    /// RFC 8257, of Linux. TCP.
+    Dctcp,
 }
 
 impl Congestion {
-    /// The kernel's name for it.
+    /// The kernel's name for it, or what it would be.
     pub fn kernel_name(self) -> &'static str {
         match self {
             Self::Cubic => "cubic",
             Self::Reno => "reno",
             Self::Bbr => "bbr",
+            Self::Bbr3 => "bbr3",
+            Self::Prague => "prague",
+            Self::Dctcp => "dctcp",
         }
+    }
+
+    /// Whether it decides its rate, so that its packets are always paced.
+    pub fn paces(self) -> bool {
+        matches!(self, Self::Bbr | Self::Bbr3 | Self::Prague)
     }
 }
 
@@ -31,4 +46,14 @@ pub enum SlowStartExit {
     HystartPlusPlus,
     #[serde(rename = "none")]
     None,
+}
+
+/// How packets are marked (RFC 3168 section 5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ecn {
+    Off,
+    /// ECT(0).
+    Classic,
+    /// ECT(1): the sender is scalable (RFC 9331).
+    Scalable,
 }

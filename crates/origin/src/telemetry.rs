@@ -11,6 +11,7 @@ use socket2::Socket;
 use crate::algorithms::SlowStartExit;
 use crate::lock::unpoisoned;
 use crate::offers::{Both, Offer};
+use crate::quic::ecn::Counts;
 use crate::quic::flow::Flow;
 use crate::tcp::records::Sent;
 
@@ -36,6 +37,8 @@ pub struct Transport {
     pub retransmitted_packets: Option<u64>,
     pub lost_packets: u64,
     pub congestion_events: Option<u64>,
+    /// What the client counted of ECN in its ACK_ECN frames; None over TCP and without ECN.
+    pub ecn_counts: Option<Counts>,
     /// UDP payload of a full packet, or TCP's segment size.
     pub packet_bytes: u64,
     /// Frames that asked the client to acknowledge less often.
@@ -136,6 +139,7 @@ pub(crate) fn of_tcp(
         // The kernel counts losses only as the retransmissions that repaired them.
         lost_packets: info.tcpi_total_retrans.into(),
         congestion_events: None,
+        ecn_counts: None,
         packet_bytes: info.tcpi_snd_mss.into(),
         ack_frequency_frames: None,
         qpack_request_entries: None,
@@ -165,6 +169,7 @@ pub(crate) fn of_quic(
 ) -> Transport {
     let (stats, view, tables) = (quinn.stats(), flow.view(), qpack.usage());
     let packet_bytes = view.packet_bytes;
+    let counted = flow.counted();
     Transport {
         congestion: view.congestion.kernel_name().to_owned(),
         slow_start_exit: view.slow_start_exit,
@@ -180,6 +185,7 @@ pub(crate) fn of_quic(
         retransmitted_packets: None,
         lost_packets: stats.path.lost_packets,
         congestion_events: Some(stats.path.congestion_events),
+        ecn_counts: (counted != Counts::default()).then_some(counted),
         packet_bytes: stats.path.current_mtu.into(),
         ack_frequency_frames: Some(stats.frame_tx.ack_frequency),
         qpack_request_entries: Some(tables.peer_entries),

@@ -9,7 +9,7 @@ use quinn::{AckFrequencyConfig, TransportConfig, VarInt};
 use serde::{Deserialize, Serialize};
 use socket2::{Domain, Socket, Type};
 
-use crate::algorithms::{Congestion, SlowStartExit};
+use crate::algorithms::{Congestion, Ecn, SlowStartExit};
 use crate::quic::congestion::{Sending, Steering};
 use crate::tcp::fast_open;
 use crate::tcp::records::Records;
@@ -57,6 +57,8 @@ pub struct Quic {
     pub slow_start_exit: SlowStartExit,
     /// Send ECT(0) as long as the client confirms it (RFC 9000 section 13.4).
     pub ecn: bool,
+    /// Send ECT(1) instead of ECT(0) (RFC 9331). Only Prague may.
+    pub l4s: bool,
     /// Round trip assumed until the first one is measured. RFC 9002 section 6.2.2 recommends 333 ms,
     /// and the last connection's for a resumed one.
     pub initial_rtt_ms: f64,
@@ -138,6 +140,7 @@ impl Default for Quic {
             pacing: true,
             slow_start_exit: SlowStartExit::Hystart,
             ecn: false,
+            l4s: false,
             initial_rtt_ms: 333.0,
             // 1500 bytes minus IPv6 (40) and UDP (8).
             udp_payload_bytes: 1452,
@@ -308,15 +311,32 @@ impl Quic {
             "tune.quic.initial_rtt_ms: {} is not a round trip between 0 and 60000 ms",
             self.initial_rtt_ms
         );
+        ensure!(
+            self.congestion != Congestion::Dctcp,
+            "tune.quic.congestion: dctcp is the kernel's and of TCP alone"
+        );
+        let scalable = self.congestion == Congestion::Prague;
+        ensure!(
+            self.l4s == scalable && (self.ecn || !self.l4s),
+            "tune.quic.l4s: prague needs it, with ecn, and no other congestion control may have it"
+        );
         let assumed = Duration::from_secs_f64(self.initial_rtt_ms / 1000.0);
         Ok(Steering::new(Sending {
             congestion: self.congestion,
             initial_window: self.initial_window_packets,
             packet_bytes: self.udp_payload_bytes.into(),
             initial_rtt: known_rtt.unwrap_or(assumed),
-            pacing: self.pacing || self.congestion == Congestion::Bbr,
+            pacing: self.pacing || self.congestion.paces(),
             slow_start_exit: self.slow_start_exit,
         }))
+    }
+
+    pub(crate) fn marking(&self) -> Ecn {
+        match (self.ecn, self.l4s) {
+            (false, _) => Ecn::Off,
+            (true, false) => Ecn::Classic,
+            (true, true) => Ecn::Scalable,
+        }
     }
 
     fn transport(&self) -> Result<TransportConfig> {

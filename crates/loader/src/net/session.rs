@@ -39,6 +39,7 @@ impl crypto::ClientConfig for Config {
         Ok(Box::new(WithKeys {
             inner,
             replace,
+            renew: |keys| keys,
             heard: |_: &TransportParameters| {},
         }))
     }

@@ -8,7 +8,9 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use crate::algorithms::Congestion;
 use crate::quic::delivery::{Sample, Sampler};
+use crate::quic::law::{Batch, Law, Loss};
 
 /// 2 / ln 2: the least gain that doubles the delivery rate every round (4.1.1.3).
 const HIGH_GAIN: f64 = 2.885;
@@ -135,25 +137,9 @@ impl Bbr {
         }
     }
 
-    pub fn window(&self) -> u64 {
-        self.window
-    }
-
-    pub fn pacing_rate(&self) -> f64 {
-        self.rate
-    }
-
-    pub fn initial_window(&self) -> u64 {
-        self.initial_window
-    }
-
-    pub fn set_mtu(&mut self, mtu: u64) {
-        self.mtu = mtu;
-    }
-
     /// A packet is sent while `in_flight` bytes, without its own, are under way.
-    pub fn on_sent(&mut self, now: Instant, in_flight: u64) {
-        self.sampler.on_sent(now, in_flight);
+    pub fn sent(&mut self, now: Instant, in_flight: u64) {
+        self.sampler.on_sent(now, in_flight, 0);
         if in_flight == 0 && self.sampler.delivered > 0 {
             // 4.3.4.4: after idleness neither probe nor drain.
             self.idle_restart = true;
@@ -163,7 +149,7 @@ impl Bbr {
         }
     }
 
-    pub fn on_acked(&mut self, now: Instant, sent: Instant, bytes: u64) {
+    pub fn acked(&mut self, now: Instant, sent: Instant, bytes: u64) {
         self.sampler.on_acked(now, sent, bytes);
         self.acked += bytes;
         if self.recovery.is_some_and(|recovery| sent > recovery.since) {
@@ -173,7 +159,7 @@ impl Bbr {
     }
 
     /// One batch of acknowledgements is complete; `in_flight` is what they left.
-    pub fn on_acks_end(&mut self, now: Instant, in_flight: u64, app_limited: bool) {
+    pub fn acks_end(&mut self, now: Instant, in_flight: u64, app_limited: bool) {
         let before = in_flight + self.acked;
         self.in_flight = in_flight;
         if app_limited {
@@ -194,7 +180,7 @@ impl Bbr {
         self.lost = 0;
     }
 
-    pub fn on_lost(&mut self, now: Instant, persistent: bool, bytes: u64) {
+    pub fn lost(&mut self, now: Instant, persistent: bool, bytes: u64) {
         self.lost += bytes;
         self.in_flight = self.in_flight.saturating_sub(bytes);
         if let Some(recovery) = &mut self.recovery {
@@ -394,6 +380,49 @@ impl Bbr {
 
     fn least_window(&self) -> u64 {
         MIN_PIPE_PACKETS * self.mtu
+    }
+}
+
+impl Law for Bbr {
+    fn congestion(&self) -> Congestion {
+        Congestion::Bbr
+    }
+
+    fn window(&self) -> u64 {
+        self.window
+    }
+
+    fn initial_window(&self) -> u64 {
+        self.initial_window
+    }
+
+    fn rate(&self, _rtt: Duration, _in_flight: u64) -> f64 {
+        self.rate
+    }
+
+    fn set_mtu(&mut self, mtu: u64) {
+        self.mtu = mtu;
+    }
+
+    fn on_sent(&mut self, now: Instant, in_flight: u64, _bytes: u64) {
+        self.sent(now, in_flight);
+    }
+
+    fn on_acked(&mut self, now: Instant, sent: Instant, _rtt: Duration, bytes: u64) {
+        self.acked(now, sent, bytes);
+    }
+
+    fn on_acks_end(&mut self, batch: Batch) {
+        self.acks_end(batch.now, batch.in_flight, batch.app_limited);
+    }
+
+    /// Version 1 takes no notice of marks, nor does Linux's.
+    fn on_lost(&mut self, loss: Loss) {
+        self.lost(loss.now, loss.persistent, loss.bytes);
+    }
+
+    fn boxed(&self) -> Box<dyn Law> {
+        Box::new(self.clone())
     }
 }
 

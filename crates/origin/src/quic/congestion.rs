@@ -16,16 +16,14 @@ use quinn_proto::RttEstimator;
 
 use crate::algorithms::{Congestion, SlowStartExit};
 use crate::quic::bbr::Bbr;
+use crate::quic::bbr3::Bbr3;
 use crate::quic::flow::{Flow, View};
+use crate::quic::law::{Batch, Law, Loss};
+use crate::quic::prague::Prague;
 use crate::quic::window::Window;
 
 /// quinn's pacer lets everything pass that has a larger window than u32::MAX.
 const UNPACED: u64 = 1 << 40;
-
-/// Linux paces at twice the window per round trip until half the slow start threshold, then at 1.2
-/// (`tcp_update_pacing_rate`).
-const SLOW_START_GAIN: f64 = 2.0;
-const AVOIDANCE_GAIN: f64 = 1.2;
 
 /// How a connection should send.
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +54,7 @@ impl Steering {
             window: sending.initial_window * sending.packet_bytes,
             rate: None,
             rtt: None,
+            fine: false,
         };
         Self {
             sending,
@@ -69,20 +68,24 @@ impl ControllerFactory for Steering {
         let sending = self.sending;
         let mtu = u64::from(mtu);
         let window = sending.initial_window * sending.packet_bytes;
-        let law = match sending.congestion {
-            Congestion::Cubic | Congestion::Reno => Law::Window(Box::new(Window::new(
+        let law: Box<dyn Law> = match sending.congestion {
+            Congestion::Bbr => {
+                let seed = RandomState::new().hash_one(0);
+                Box::new(Bbr::new(now, mtu, window, sending.initial_rtt, seed))
+            }
+            Congestion::Bbr3 => {
+                let seed = RandomState::new().hash_one(0);
+                Box::new(Bbr3::new(now, mtu, window, sending.initial_rtt, seed))
+            }
+            Congestion::Prague => Box::new(Prague::new(now, mtu, window)),
+            _ => Box::new(Window::new(
                 sending.congestion,
                 sending.slow_start_exit,
                 sending.pacing,
                 mtu,
                 window,
                 now,
-            ))),
-            Congestion::Bbr => {
-                let seed = RandomState::new().hash_one(0);
-                let bbr = Bbr::new(now, mtu, window, sending.initial_rtt, seed);
-                Law::Bbr(Box::new(bbr))
-            }
+            )),
         };
         let steered = Steered {
             law,
@@ -98,15 +101,8 @@ impl ControllerFactory for Steering {
     }
 }
 
-#[derive(Clone)]
-enum Law {
-    Window(Box<Window>),
-    Bbr(Box<Bbr>),
-}
-
-#[derive(Clone)]
 struct Steered {
-    law: Law,
+    law: Box<dyn Law>,
     initial_mtu: u64,
     mtu: u64,
     in_flight: u64,
@@ -163,49 +159,27 @@ impl RoundTrip {
 }
 
 impl Steered {
-    fn real_window(&self) -> u64 {
-        match &self.law {
-            Law::Window(window) => window.window(),
-            Law::Bbr(bbr) => bbr.window(),
-        }
-    }
-
     fn rate(&self) -> f64 {
-        match &self.law {
-            Law::Bbr(bbr) => bbr.pacing_rate(),
-            Law::Window(window) => {
-                let threshold = window.threshold().unwrap_or(u64::MAX);
-                let gain = if window.window() < threshold / 2 {
-                    SLOW_START_GAIN
-                } else {
-                    AVOIDANCE_GAIN
-                };
-                let bytes = window.window().max(self.in_flight);
-                gain * bytes as f64 / self.rtt.rtt.as_secs_f64().max(1e-6)
-            }
-        }
+        self.law.rate(self.rtt.rtt, self.in_flight)
     }
 
     fn publish(&self) {
-        let (congestion, slow_start_exit) = match &self.law {
-            Law::Bbr(_) => (Congestion::Bbr, None),
-            Law::Window(window) => (window.congestion(), window.slow_start_exit()),
-        };
         let view = View {
-            congestion,
-            slow_start_exit,
+            congestion: self.law.congestion(),
+            slow_start_exit: self.law.slow_start_exit(),
             packet_bytes: self.mtu,
-            initial_window_packets: self.initial_window() / self.initial_mtu,
-            window: self.real_window(),
+            initial_window_packets: self.law.initial_window() / self.initial_mtu,
+            window: self.law.window(),
             rate: self.pacing.then(|| self.rate()),
             rtt: self.rtt.measured.then_some(self.rtt.rtt),
+            fine: self.law.fine(),
         };
         self.flow.publish(view, !self.has_room());
     }
 
     /// RFC 9002 section 7: a window may be filled to its last byte. quinn leaves one free.
     fn has_room(&self) -> bool {
-        self.in_flight + self.mtu <= self.real_window()
+        self.in_flight + self.mtu <= self.law.window()
     }
 }
 
@@ -214,10 +188,7 @@ impl Controller for Steered {
         if self.flow.on_acknowledging(now) {
             return; // RFC 9002 section 2: it is not in flight. Section 7.7: nor is it paced.
         }
-        match &mut self.law {
-            Law::Window(window) => window.on_sent(now, self.in_flight, bytes),
-            Law::Bbr(bbr) => bbr.on_sent(now, self.in_flight),
-        }
+        self.law.on_sent(now, self.in_flight, bytes);
         self.in_flight += bytes;
         self.publish();
         self.flow.on_sent(now, bytes);
@@ -227,19 +198,18 @@ impl Controller for Steered {
         let held = self.flow.held(sent);
         let sample = now.saturating_duration_since(sent + held);
         self.rtt.acked(rtt.get(), sample, held);
-        match &mut self.law {
-            Law::Window(window) => window.on_acked(now, sent, sample, bytes),
-            Law::Bbr(bbr) => bbr.on_acked(now, sent, bytes),
-        }
+        self.law.on_acked(now, sent, sample, bytes);
     }
 
     fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, _: Option<u64>) {
         self.in_flight = in_flight;
         self.rtt.batch_ends();
-        match &mut self.law {
-            Law::Window(window) => window.on_acks_end(now, in_flight),
-            Law::Bbr(bbr) => bbr.on_acks_end(now, in_flight, app_limited),
-        }
+        self.law.on_acks_end(Batch {
+            now,
+            in_flight,
+            app_limited,
+            marks: self.flow.counted().ce,
+        });
         self.publish();
     }
 
@@ -251,60 +221,52 @@ impl Controller for Steered {
         lost_bytes: u64,
     ) {
         self.in_flight = self.in_flight.saturating_sub(lost_bytes);
-        match &mut self.law {
-            Law::Window(window) => {
-                window.on_lost(
-                    now,
-                    sent,
-                    is_persistent_congestion,
-                    lost_bytes,
-                    self.in_flight,
-                );
-            }
-            // Nothing lost means that a packet was marked. Version 1 takes no notice, nor does
-            // Linux's.
-            Law::Bbr(_) if lost_bytes == 0 => {}
-            Law::Bbr(bbr) => bbr.on_lost(now, is_persistent_congestion, lost_bytes),
+        // Nothing lost means that a packet was marked.
+        if lost_bytes == 0 {
+            self.law.on_marked(now, sent, self.in_flight);
+        } else {
+            self.law.on_lost(Loss {
+                now,
+                sent,
+                persistent: is_persistent_congestion,
+                bytes: lost_bytes,
+                in_flight: self.in_flight,
+            });
         }
         self.publish();
     }
 
     fn on_mtu_update(&mut self, new_mtu: u16) {
         self.mtu = new_mtu.into();
-        match &mut self.law {
-            Law::Window(window) => window.set_mtu(self.mtu),
-            Law::Bbr(bbr) => bbr.set_mtu(self.mtu),
-        }
+        self.law.set_mtu(self.mtu);
     }
 
     fn window(&self) -> u64 {
         if self.has_room() || self.flow.granted() {
             UNPACED
         } else {
-            self.real_window()
+            self.law.window()
         }
     }
 
     fn metrics(&self) -> ControllerMetrics {
         let mut metrics = ControllerMetrics::default();
-        metrics.congestion_window = self.real_window();
-        metrics.ssthresh = match &self.law {
-            Law::Window(window) => window.threshold(),
-            Law::Bbr(_) => None,
-        };
+        metrics.congestion_window = self.law.window();
+        metrics.ssthresh = self.law.threshold();
         metrics.pacing_rate = self.pacing.then(|| (self.rate() * 8.0) as u64);
         metrics
     }
 
     fn clone_box(&self) -> Box<dyn Controller> {
-        Box::new(self.clone())
+        Box::new(Self {
+            law: self.law.boxed(),
+            flow: self.flow.clone(),
+            ..*self
+        })
     }
 
     fn initial_window(&self) -> u64 {
-        match &self.law {
-            Law::Window(window) => window.initial_window(),
-            Law::Bbr(bbr) => bbr.initial_window(),
-        }
+        self.law.initial_window()
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {

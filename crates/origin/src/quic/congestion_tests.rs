@@ -3,7 +3,13 @@
 use super::*;
 
 const PACKET: u64 = 1448;
-const ALL: [Congestion; 3] = [Congestion::Cubic, Congestion::Reno, Congestion::Bbr];
+const ALL: [Congestion; 5] = [
+    Congestion::Cubic,
+    Congestion::Reno,
+    Congestion::Bbr,
+    Congestion::Bbr3,
+    Congestion::Prague,
+];
 
 fn steering(congestion: Congestion, pacing: bool) -> Arc<Steering> {
     Arc::new(Steering::new(Sending {
@@ -126,21 +132,21 @@ fn what_packets_waited_for_the_clock_is_no_round_trip() {
 }
 
 #[test]
-fn a_mark_is_a_loss_to_cubic_and_reno_and_nothing_to_bbr() {
+fn a_single_mark_is_a_loss_to_cubic_and_reno_alone() {
     for congestion in ALL {
         let now = Instant::now();
         let mut controller = steered(&steering(congestion, true), now);
         for number in 0..32 {
             controller.on_sent(now, PACKET, number);
         }
-        let before = controller.real_window();
+        let before = controller.law.window();
         let later = now + Duration::from_millis(50);
         controller.on_congestion_event(later, now, false, 0);
         let threshold = controller.metrics().ssthresh;
         match congestion {
             Congestion::Cubic => assert_eq!(threshold, Some(before * 7 / 10)),
             Congestion::Reno => assert_eq!(threshold, Some(before / 2)),
-            Congestion::Bbr => assert_eq!(controller.real_window(), before),
+            _ => assert_eq!(controller.law.window(), before),
         }
     }
 }
@@ -152,5 +158,8 @@ fn only_cubic_has_a_slow_start_exit() {
         steered(&steering, Instant::now());
         steering.flow.view().slow_start_exit
     });
-    assert_eq!(kinds, [Some(SlowStartExit::Hystart), None, None]);
+    assert_eq!(
+        kinds,
+        [Some(SlowStartExit::Hystart), None, None, None, None]
+    );
 }

@@ -6,15 +6,19 @@ use std::time::{Duration, Instant};
 use crate::algorithms::{Congestion, SlowStartExit};
 use crate::lock::unpoisoned;
 use crate::quic::departures::Departures;
+use crate::quic::ecn::Counts;
 
 /// Linux does not pace a connection's first packets, the handshake's included
-/// (`tcp_update_skb_after_send`).
+/// (`tcp_update_skb_after_send`). A fine sender paces as soon as it knows its round trip.
 const FREE_PACKETS: u32 = 10;
 
 /// Time that may be made up for by sending the next packets sooner: two ticks of tokio's clock, and
 /// more if the last packet was held, because then the clock, not the application, was late.
 const CREDIT: Duration = Duration::from_millis(2);
 const HELD_CREDIT: Duration = Duration::from_millis(10);
+/// What a scalable sender may send at once: RFC 9331 section 4.3 asks for short bursts, and 250 us
+/// is the draft's.
+const FINE_CREDIT: Duration = Duration::from_micros(250);
 /// Nothing is held longer, whatever the rate.
 const LONGEST: Duration = Duration::from_secs(1);
 
@@ -37,6 +41,16 @@ struct State {
     full: bool,
     /// One packet may leave though it has none.
     granted: bool,
+    /// What the client counted, by space.
+    counted: [Counts; 3],
+}
+
+/// Packet number spaces (RFC 9000 section 12.3): each has its own counts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Space {
+    Initial,
+    Handshake,
+    Data,
 }
 
 /// The controller's current state. Bytes and bytes per second.
@@ -55,6 +69,8 @@ pub(crate) struct View {
     pub rate: Option<f64>,
     /// Round trip without what packets waited for the clock; None until one is measured.
     pub rtt: Option<Duration>,
+    /// Packets must leave evenly within a millisecond too.
+    pub fine: bool,
 }
 
 impl Flow {
@@ -71,6 +87,7 @@ impl Flow {
             unpaced: false,
             full: false,
             granted: false,
+            counted: [Counts::default(); 3],
         }))
     }
 
@@ -94,6 +111,18 @@ impl Flow {
 
     pub fn view(&self) -> View {
         unpoisoned(&self.0).view
+    }
+
+    /// The client counted these packets of a space.
+    pub fn count(&self, space: Space, counts: Counts) {
+        let known = &mut unpoisoned(&self.0).counted[space as usize];
+        *known = known.later(counts);
+    }
+
+    /// What the client counted in all.
+    pub fn counted(&self) -> Counts {
+        let [initial, handshake, data] = unpoisoned(&self.0).counted;
+        initial.and(handshake).and(data)
     }
 
     /// Packets sent so far, without those that only acknowledge.
@@ -140,10 +169,19 @@ impl Flow {
         state.sent = state.sent.saturating_add(1);
         state.granted = false;
         state.due = now;
-        let Some(rate) = state.view.rate.filter(|_| state.sent > FREE_PACKETS) else {
+        let free = if state.view.fine {
+            state.view.rtt.is_none()
+        } else {
+            state.sent <= FREE_PACKETS
+        };
+        let Some(rate) = state.view.rate.filter(|_| !free) else {
             return;
         };
-        let credit = if state.held { HELD_CREDIT } else { CREDIT };
+        let credit = match (state.view.fine, state.held) {
+            (true, _) => FINE_CREDIT,
+            (false, true) => HELD_CREDIT,
+            (false, false) => CREDIT,
+        };
         state.held = false;
         let earliest = now.checked_sub(credit).unwrap_or(now);
         state.due = state.next.max(earliest);

@@ -13,6 +13,7 @@ fn flow(rate: Option<f64>) -> Flow {
         window: 10 * PACKET,
         rate,
         rtt: None,
+        fine: false,
     })
 }
 

@@ -8,19 +8,22 @@
 //! answer behind it is not repeated for minutes. No client changes its address here, so the frame
 //! is replaced by a PING, which is acknowledged, and padding.
 //!
-//! This module also detects packets that only acknowledge, which quinn's controllers do not.
+//! This module also detects packets that only acknowledge, which quinn's controllers do not, and
+//! reads what the client counts of ECN.
 
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use dragstrip_http3::{Reader, WithKeys};
+use dragstrip_http3::{PacketKeys, Reader, WithKeys};
 use quinn::crypto::rustls::QuicServerConfig;
 use quinn::crypto::{self, CryptoError, Keys, PacketKey, Session, UnsupportedVersion};
 use quinn::{ConnectionId, Side};
 use quinn_proto::transport_parameters::TransportParameters;
 
+use crate::algorithms::Ecn;
 use crate::offers::Heard;
-use crate::quic::flow::Flow;
+use crate::quic::ecn;
+use crate::quic::flow::{Flow, Space};
 use crate::quic::parameters::offer;
 
 /// Frames (RFC 9000 section 19).
@@ -35,6 +38,23 @@ pub(super) struct Config {
     pub rustls: Arc<QuicServerConfig>,
     pub heard: Heard,
     pub flow: Arc<Flow>,
+    pub ecn: Ecn,
+}
+
+impl Config {
+    /// Lets a key of the client's packets read what they count of our packets.
+    fn counts(&self, space: Space) -> impl FnMut(Box<dyn PacketKey>) -> Box<dyn PacketKey> + use<> {
+        let (flow, ecn) = (self.flow.clone(), self.ecn);
+        move |inner| match ecn {
+            Ecn::Off => inner,
+            Ecn::Classic | Ecn::Scalable => Box::new(Counting {
+                inner,
+                flow: flow.clone(),
+                space,
+                swap: ecn == Ecn::Scalable,
+            }),
+        }
+    }
 }
 
 impl crypto::ServerConfig for Config {
@@ -43,7 +63,9 @@ impl crypto::ServerConfig for Config {
         version: u32,
         dst_cid: &ConnectionId,
     ) -> Result<Keys, UnsupportedVersion> {
-        self.rustls.initial_keys(version, dst_cid)
+        let mut keys = self.rustls.initial_keys(version, dst_cid)?;
+        keys.packet.remote = self.counts(Space::Initial)(keys.packet.remote);
+        Ok(keys)
     }
 
     fn retry_tag(&self, version: u32, orig_dst_cid: &ConnectionId, packet: &[u8]) -> [u8; 16] {
@@ -59,7 +81,15 @@ impl crypto::ServerConfig for Config {
         self.heard.ours(offer(params, Side::Server));
         let flow = self.flow.clone();
         let mut shaken = false;
+        let (mut handshake, mut data) = (self.counts(Space::Handshake), self.counts(Space::Data));
+        let mut later = self.counts(Space::Data);
+        let renew = move |mut keys: PacketKeys| {
+            keys.remote = later(keys.remote);
+            keys
+        };
         let replace = move |mut keys: Keys| {
+            let counts: &mut dyn FnMut(_) -> _ = if shaken { &mut data } else { &mut handshake };
+            keys.packet.remote = counts(keys.packet.remote);
             if shaken {
                 keys.packet.local = Box::new(Watched {
                     inner: keys.packet.local,
@@ -74,6 +104,7 @@ impl crypto::ServerConfig for Config {
         Box::new(WithKeys {
             inner,
             replace,
+            renew,
             heard,
         })
     }
@@ -101,6 +132,46 @@ impl PacketKey for Watched {
         payload: &mut BytesMut,
     ) -> Result<(), CryptoError> {
         self.inner.decrypt(packet, header, payload)
+    }
+
+    fn tag_len(&self) -> usize {
+        self.inner.tag_len()
+    }
+
+    fn confidentiality_limit(&self) -> u64 {
+        self.inner.confidentiality_limit()
+    }
+
+    fn integrity_limit(&self) -> u64 {
+        self.inner.integrity_limit()
+    }
+}
+
+/// A key of the client's packets that tells what they count of our packets.
+struct Counting {
+    inner: Box<dyn PacketKey>,
+    flow: Arc<Flow>,
+    space: Space,
+    /// Our packets are ECT(1).
+    swap: bool,
+}
+
+impl PacketKey for Counting {
+    fn encrypt(&self, packet: u64, buf: &mut [u8], header_len: usize) {
+        self.inner.encrypt(packet, buf, header_len);
+    }
+
+    fn decrypt(
+        &self,
+        packet: u64,
+        header: &[u8],
+        payload: &mut BytesMut,
+    ) -> Result<(), CryptoError> {
+        self.inner.decrypt(packet, header, payload)?;
+        if let Some(counts) = ecn::counts(payload, self.swap) {
+            self.flow.count(self.space, counts);
+        }
+        Ok(())
     }
 
     fn tag_len(&self) -> usize {

@@ -1,16 +1,25 @@
 //! HTTP/3 over QUIC.
 
+mod alarm;
 pub(crate) mod bbr;
+mod bbr3;
+mod bbr3_bounds;
 pub(crate) mod congestion;
 mod cubic;
 pub(crate) mod delivery;
 mod departures;
+pub(crate) mod ecn;
 pub(crate) mod flow;
 mod hystart;
 mod ids;
+mod law;
 mod order;
 pub(crate) mod paced_socket;
 mod parameters;
+mod prague;
+#[cfg(test)]
+mod simulation;
+mod usage;
 mod window;
 
 use std::future::pending;
@@ -258,6 +267,7 @@ async fn handshake(
         rustls: Arc::new(QuicServerConfig::try_from(tls)?),
         heard: heard.clone(),
         flow: steering.flow.clone(),
+        ecn: tuning.quic.marking(),
     });
     let mut transport = transport(&tuning, &steering)?;
     if let Some(folder) = shared.qlog() {
@@ -265,9 +275,10 @@ async fn handshake(
     }
     config.transport = Arc::new(transport);
     let flow = steering.flow.clone();
-    let mut connecting = listener
-        .socket
-        .accept(incoming, config, flow.clone(), tuning.quic.ecn)?;
+    let mut connecting =
+        listener
+            .socket
+            .accept(incoming, config, flow.clone(), tuning.quic.marking())?;
     // A ClientHello of today spans two datagrams. Until all of it is here the client's stream
     // limits are unknown, and h3 would wait forever for leave to open its control stream.
     let data = connecting.handshake_data().await?;

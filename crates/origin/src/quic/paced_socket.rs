@@ -4,15 +4,16 @@ use std::fmt;
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 
-use quinn::udp::{RecvMeta, Transmit};
+use quinn::udp::{EcnCodepoint, RecvMeta, Transmit};
 use quinn::{AsyncUdpSocket, Connecting, ConnectionError, Incoming, ServerConfig, UdpPoller};
 use tokio::time::{Sleep, sleep_until};
 
+use crate::algorithms::Ecn;
 use crate::lock::unpoisoned;
+use crate::quic::alarm::Alarm;
 use crate::quic::flow::Flow;
 
 #[derive(Debug)]
@@ -22,9 +23,8 @@ pub(crate) struct PacedSocket {
     /// it.
     accepting: Mutex<Option<Arc<Flow>>>,
     one_at_a_time: Mutex<()>,
-    /// Packets may leave as capable of ECN. Of the connections accepted last, for all of a visit are
-    /// alike.
-    ecn: AtomicBool,
+    /// How packets leave. Of the connections accepted last, for all of a visit are alike.
+    ecn: Mutex<Ecn>,
 }
 
 impl PacedSocket {
@@ -33,21 +33,21 @@ impl PacedSocket {
             inner,
             accepting: Mutex::default(),
             one_at_a_time: Mutex::default(),
-            ecn: AtomicBool::new(false),
+            ecn: Mutex::new(Ecn::Off),
         })
     }
 
-    /// Accepts a connection that sends when `flow` says so. With `ecn` its packets are ECT(0) (RFC
-    /// 9000 section 13.4) as long as the client confirms it.
+    /// Accepts a connection that sends when `flow` says so. Its packets have the code point of `ecn`
+    /// (RFC 9000 section 13.4) as long as the client confirms it.
     pub fn accept(
         &self,
         incoming: Incoming,
         config: ServerConfig,
         flow: Arc<Flow>,
-        ecn: bool,
+        ecn: Ecn,
     ) -> Result<Connecting, ConnectionError> {
         let _turn = unpoisoned(&self.one_at_a_time);
-        self.ecn.store(ecn, Ordering::Relaxed);
+        *unpoisoned(&self.ecn) = ecn;
         *unpoisoned(&self.accepting) = Some(flow);
         let connecting = incoming.accept_with(Arc::new(config));
         *unpoisoned(&self.accepting) = None;
@@ -60,14 +60,20 @@ impl AsyncUdpSocket for PacedSocket {
         Box::pin(PacedPoller {
             flow: unpoisoned(&self.accepting).take(),
             held: None,
+            alarm: None,
             inner: self.inner.clone().create_io_poller(),
         })
     }
 
     fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
-        // quinn marks every connection's packets and has no setting against it.
+        // quinn marks every connection's packets ECT(0) and has no setting against it.
+        let code_point = match *unpoisoned(&self.ecn) {
+            Ecn::Off => None,
+            Ecn::Classic => transmit.ecn,
+            Ecn::Scalable => transmit.ecn.map(|_| EcnCodepoint::Ect1),
+        };
         self.inner.try_send(&Transmit {
-            ecn: transmit.ecn.filter(|_| self.ecn.load(Ordering::Relaxed)),
+            ecn: code_point,
             ..*transmit
         })
     }
@@ -102,6 +108,8 @@ impl AsyncUdpSocket for PacedSocket {
 struct PacedPoller {
     flow: Option<Arc<Flow>>,
     held: Option<Pin<Box<Sleep>>>,
+    /// A finer clock, for a sender that must send evenly within tokio's millisecond too.
+    alarm: Option<Alarm>,
     inner: Pin<Box<dyn UdpPoller>>,
 }
 
@@ -110,7 +118,14 @@ impl UdpPoller for PacedPoller {
     fn poll_writable(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let hold = this.flow.as_ref().and_then(|flow| flow.hold());
-        if let Some(due) = hold {
+        let fine = this.flow.as_ref().is_some_and(|flow| flow.view().fine);
+        if let Some(due) = hold.filter(|_| fine) {
+            let alarm = match &mut this.alarm {
+                Some(alarm) => alarm,
+                none => none.insert(Alarm::new()?),
+            };
+            ready!(alarm.poll(due, cx))?;
+        } else if let Some(due) = hold {
             let held = this
                 .held
                 .get_or_insert_with(|| Box::pin(sleep_until(due.into())));

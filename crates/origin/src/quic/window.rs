@@ -11,15 +11,22 @@ use std::time::{Duration, Instant};
 use crate::algorithms::{Congestion, SlowStartExit};
 use crate::quic::cubic::Cubic;
 use crate::quic::hystart::{Acks, Growth, Watch};
+use crate::quic::law::{self, Law, Loss};
+use crate::quic::usage::Usage;
 
 /// RFC 5681 section 3.1: what a loss leaves of Reno's window.
 const RENO_BETA: f64 = 0.5;
 /// RFC 9002 section 7.2.
 const LEAST_PACKETS: f64 = 2.0;
 
+/// Linux paces at twice the window per round trip until half the slow start threshold, then at 1.2
+/// (`tcp_update_pacing_rate`).
+const SLOW_START_GAIN: f64 = 2.0;
+const AVOIDANCE_GAIN: f64 = 1.2;
+
 #[derive(Debug, Clone)]
 pub(crate) struct Window {
-    law: Law,
+    curve: Curve,
     watch: Watch,
     mtu: f64,
     initial: u64,
@@ -35,20 +42,9 @@ pub(crate) struct Window {
 }
 
 #[derive(Debug, Clone)]
-enum Law {
+enum Curve {
     Cubic(Cubic),
     Reno,
-}
-
-/// How full the window was (`tcp_cwnd_validate`): over about a round trip, the strongest sign of it.
-#[derive(Debug, Clone, Copy)]
-struct Usage {
-    /// Whether the window was full.
-    full: bool,
-    /// Most bytes under way.
-    most: f64,
-    /// Holds until a packet is acknowledged that was made then or later.
-    until: Instant,
 }
 
 /// Proportional Rate Reduction (RFC 6937, `tcp_cwnd_reduction`). Bytes.
@@ -88,22 +84,18 @@ impl Window {
         initial: u64,
         now: Instant,
     ) -> Self {
-        let (law, watch) = match congestion {
-            Congestion::Cubic => (Law::Cubic(Cubic::default()), Watch::new(exit, paced, now)),
-            _ => (Law::Reno, Watch::Nothing),
+        let (curve, watch) = match congestion {
+            Congestion::Cubic => (Curve::Cubic(Cubic::default()), Watch::new(exit, paced, now)),
+            _ => (Curve::Reno, Watch::Nothing),
         };
         Self {
-            law,
+            curve,
             watch,
             mtu: mtu as f64,
             initial,
             window: initial as f64,
             threshold: f64::INFINITY,
-            usage: Usage {
-                full: false,
-                most: 0.0,
-                until: now,
-            },
+            usage: Usage::new(now),
             recovery: None,
             least_rtt: Duration::MAX,
             last_sent: now,
@@ -111,41 +103,10 @@ impl Window {
         }
     }
 
-    /// The congestion control that runs, which may differ from the requested one.
-    pub fn congestion(&self) -> Congestion {
-        match self.law {
-            Law::Cubic(_) => Congestion::Cubic,
-            Law::Reno => Congestion::Reno,
-        }
-    }
-
-    /// None for Reno, which has none.
-    pub fn slow_start_exit(&self) -> Option<SlowStartExit> {
-        matches!(self.law, Law::Cubic(_)).then(|| self.watch.kind())
-    }
-
-    pub fn window(&self) -> u64 {
-        self.window as u64
-    }
-
-    pub fn initial_window(&self) -> u64 {
-        self.initial
-    }
-
-    /// Bytes; None before the first one.
-    pub fn threshold(&self) -> Option<u64> {
-        self.threshold.is_finite().then_some(self.threshold as u64)
-    }
-
-    pub fn set_mtu(&mut self, mtu: u64) {
-        self.mtu = mtu as f64;
-        self.window = self.window.max(self.least());
-    }
-
     /// A packet of `bytes` is made while `in_flight`, without it, are under way.
-    pub fn on_sent(&mut self, now: Instant, in_flight: u64, bytes: u64) {
+    pub fn sent(&mut self, now: Instant, in_flight: u64, bytes: u64) {
         if in_flight == 0
-            && let Law::Cubic(cubic) = &mut self.law
+            && let Curve::Cubic(cubic) = &mut self.curve
         {
             cubic.idle(now.saturating_duration_since(self.last_sent));
         }
@@ -158,23 +119,13 @@ impl Window {
         }
         let out = (in_flight + bytes) as f64;
         let full = out + self.mtu > self.window;
-        let usage = &mut self.usage;
-        let over = self
-            .batch
-            .newest
-            .is_some_and(|(newest, _)| newest >= usage.until);
-        if over || full || (!usage.full && out > usage.most) {
-            *usage = Usage {
-                full,
-                most: out,
-                until: now,
-            };
-        }
+        let newest = self.batch.newest.map(|(newest, _)| newest);
+        self.usage.sent(now, out, full, newest);
         self.last_sent = now;
     }
 
     /// A packet made at `sent` was acknowledged after `rtt`. Older packets come first.
-    pub fn on_acked(&mut self, now: Instant, sent: Instant, rtt: Duration, bytes: u64) {
+    pub fn acked(&mut self, now: Instant, sent: Instant, rtt: Duration, bytes: u64) {
         if self.batch.at != now {
             self.batch = Batch {
                 newest: self.batch.newest,
@@ -195,7 +146,7 @@ impl Window {
     }
 
     /// A batch of acknowledgements is complete; `in_flight` is what it left.
-    pub fn on_acks_end(&mut self, now: Instant, in_flight: u64) {
+    pub fn acks_end(&mut self, now: Instant, in_flight: u64) {
         if self.recovery.is_some() {
             self.reduce(in_flight, true);
             return;
@@ -221,7 +172,7 @@ impl Window {
                 self.threshold = self.window;
             }
         }
-        if self.is_limiting() {
+        if self.usage.limits(self.window, self.in_slow_start()) {
             let left = self.slow_start(grows, growth);
             self.avoid(now, left);
         }
@@ -229,7 +180,7 @@ impl Window {
 
     /// `lost` bytes are lost, the newest packet of which was made at `sent`; or none, and one was
     /// marked (RFC 3168). `in_flight` is what is under way without them.
-    pub fn on_lost(
+    pub fn lost(
         &mut self,
         now: Instant,
         sent: Instant,
@@ -240,9 +191,9 @@ impl Window {
         let known = self.recovery.filter(|recovery| sent <= recovery.since);
         if known.is_none() {
             let prior = self.window;
-            let left = match &mut self.law {
-                Law::Cubic(cubic) => cubic.reduce(prior),
-                Law::Reno => RENO_BETA * prior,
+            let left = match &mut self.curve {
+                Curve::Cubic(cubic) => cubic.reduce(prior),
+                Curve::Reno => RENO_BETA * prior,
             };
             self.threshold = left.max(self.least());
             self.recovery = Some(Recovery {
@@ -265,7 +216,7 @@ impl Window {
             self.recovery = None;
             self.window = self.least();
             self.watch.restart(now);
-            if let Law::Cubic(cubic) = &mut self.law {
+            if let Curve::Cubic(cubic) = &mut self.curve {
                 cubic.reset();
             }
         }
@@ -273,12 +224,6 @@ impl Window {
 
     pub fn in_slow_start(&self) -> bool {
         self.window < self.threshold
-    }
-
-    /// Whether the window keeps the sender from sending more (`tcp_is_cwnd_limited`). In slow start
-    /// it also does if less than half of it would have been enough for what was under way.
-    fn is_limiting(&self) -> bool {
-        self.usage.full || (self.in_slow_start() && self.window < 2.0 * self.usage.most)
     }
 
     /// Grows by `acked` bytes up to the threshold; what is left of them is for congestion avoidance.
@@ -297,9 +242,11 @@ impl Window {
 
     fn avoid(&mut self, now: Instant, acked: f64) {
         if acked > 0.0 {
-            self.window = match &mut self.law {
-                Law::Cubic(cubic) => cubic.grow(now, self.window, acked, self.least_rtt, self.mtu),
-                Law::Reno => self.window + self.mtu * acked / self.window,
+            self.window = match &mut self.curve {
+                Curve::Cubic(cubic) => {
+                    cubic.grow(now, self.window, acked, self.least_rtt, self.mtu)
+                }
+                Curve::Reno => self.window + self.mtu * acked / self.window,
             };
         }
     }
@@ -330,6 +277,80 @@ impl Window {
 
     fn least(&self) -> f64 {
         LEAST_PACKETS * self.mtu
+    }
+}
+
+impl Law for Window {
+    fn congestion(&self) -> Congestion {
+        match self.curve {
+            Curve::Cubic(_) => Congestion::Cubic,
+            Curve::Reno => Congestion::Reno,
+        }
+    }
+
+    /// None for Reno, which has none.
+    fn slow_start_exit(&self) -> Option<SlowStartExit> {
+        matches!(self.curve, Curve::Cubic(_)).then(|| self.watch.kind())
+    }
+
+    fn window(&self) -> u64 {
+        self.window as u64
+    }
+
+    fn initial_window(&self) -> u64 {
+        self.initial
+    }
+
+    fn threshold(&self) -> Option<u64> {
+        self.threshold.is_finite().then_some(self.threshold as u64)
+    }
+
+    fn rate(&self, rtt: Duration, in_flight: u64) -> f64 {
+        let threshold = self.threshold().unwrap_or(u64::MAX);
+        let gain = if self.window() < threshold / 2 {
+            SLOW_START_GAIN
+        } else {
+            AVOIDANCE_GAIN
+        };
+        let bytes = self.window().max(in_flight);
+        gain * bytes as f64 / rtt.as_secs_f64().max(1e-6)
+    }
+
+    fn set_mtu(&mut self, mtu: u64) {
+        self.mtu = mtu as f64;
+        self.window = self.window.max(self.least());
+    }
+
+    fn on_sent(&mut self, now: Instant, in_flight: u64, bytes: u64) {
+        self.sent(now, in_flight, bytes);
+    }
+
+    fn on_acked(&mut self, now: Instant, sent: Instant, rtt: Duration, bytes: u64) {
+        self.acked(now, sent, rtt, bytes);
+    }
+
+    fn on_acks_end(&mut self, batch: law::Batch) {
+        self.acks_end(batch.now, batch.in_flight);
+    }
+
+    fn on_lost(&mut self, loss: Loss) {
+        let Loss {
+            now,
+            sent,
+            persistent,
+            bytes,
+            in_flight,
+        } = loss;
+        self.lost(now, sent, persistent, bytes, in_flight);
+    }
+
+    /// A mark is a loss of nothing (RFC 3168 section 6.1.2).
+    fn on_marked(&mut self, now: Instant, sent: Instant, in_flight: u64) {
+        self.lost(now, sent, false, 0, in_flight);
+    }
+
+    fn boxed(&self) -> Box<dyn Law> {
+        Box::new(self.clone())
     }
 }
 

@@ -70,7 +70,7 @@ impl Line {
     fn fill(&mut self) {
         while self.left > 0 && self.in_flight() + PACKET <= self.window.window() {
             self.left -= 1;
-            self.window.on_sent(self.now, self.in_flight(), PACKET);
+            self.window.sent(self.now, self.in_flight(), PACKET);
             self.sent.insert(self.next, self.now);
             self.free = self.free.max(self.now);
             let waiting = self.free - self.now;
@@ -87,8 +87,8 @@ impl Line {
     fn acknowledge(&mut self, number: u64) {
         let now = self.now;
         let made = self.sent.remove(&number).unwrap();
-        self.window.on_acked(now, made, now - made, PACKET);
-        self.window.on_acks_end(now, self.in_flight());
+        self.window.acked(now, made, now - made, PACKET);
+        self.window.acks_end(now, self.in_flight());
         // RFC 9002 section 6.1.1; and at the end whatever is missing.
         let threshold = if self.acks.is_empty() { 0 } else { 2 };
         let lost: Vec<u64> = self
@@ -103,8 +103,7 @@ impl Line {
             }
             self.left += lost.len() as u64; // sent again
             let bytes = lost.len() as u64 * PACKET;
-            self.window
-                .on_lost(now, made, false, bytes, self.in_flight());
+            self.window.lost(now, made, false, bytes, self.in_flight());
         }
     }
 }
@@ -168,35 +167,35 @@ fn a_loss_lets_out_seven_packets_for_ten_that_arrive() {
     let mut window = window(Congestion::Cubic, SlowStartExit::None, 110);
     window.threshold = window.window;
     for number in 0..100 {
-        window.on_sent(now, number * PACKET, PACKET);
+        window.sent(now, number * PACKET, PACKET);
     }
     // Packets 1 to 3 arrive, packet 0 is lost: one packet leaves at once.
     let mut in_flight = 97 * PACKET;
-    window.on_acked(at(100), now, ms(100), 3 * PACKET);
-    window.on_acks_end(at(100), in_flight);
+    window.acked(at(100), now, ms(100), 3 * PACKET);
+    window.acks_end(at(100), in_flight);
     in_flight -= PACKET;
-    window.on_lost(at(100), now, false, PACKET, in_flight);
+    window.lost(at(100), now, false, PACKET, in_flight);
     assert_eq!(window.threshold(), Some(77 * PACKET));
     let mut out = 0;
     for millis in 100..120 {
         while in_flight + PACKET <= window.window() {
-            window.on_sent(at(millis), in_flight, PACKET);
+            window.sent(at(millis), in_flight, PACKET);
             (in_flight, out) = (in_flight + PACKET, out + 1);
         }
         if millis == 100 {
             assert_eq!(out, 3, "seven tenths of three, rounded up");
         }
         in_flight -= PACKET;
-        window.on_acked(at(millis + 1), now, ms(100), PACKET);
-        window.on_acks_end(at(millis + 1), in_flight);
+        window.acked(at(millis + 1), now, ms(100), PACKET);
+        window.acks_end(at(millis + 1), in_flight);
     }
     assert_eq!(
         out, 16,
         "seven tenths of the 22 that had arrived, rounded up"
     );
     // One that left since ends it.
-    window.on_acked(at(200), at(101), ms(99), PACKET);
-    window.on_acks_end(at(200), in_flight);
+    window.acked(at(200), at(101), ms(99), PACKET);
+    window.acks_end(at(200), in_flight);
     assert_eq!(window.window() / PACKET, 77);
 }
 
@@ -205,13 +204,13 @@ fn further_losses_of_one_round_trip_count_once() {
     let now = Instant::now();
     let mut window = window(Congestion::Reno, SlowStartExit::None, 40);
     for number in 0..40 {
-        window.on_sent(now, number * PACKET, PACKET);
+        window.sent(now, number * PACKET, PACKET);
     }
     for later in [100, 101, 102] {
-        window.on_lost(now + ms(later), now, false, PACKET, 20 * PACKET);
+        window.lost(now + ms(later), now, false, PACKET, 20 * PACKET);
         assert_eq!(window.threshold(), Some(20 * PACKET));
     }
-    window.on_lost(now + ms(203), now + ms(150), false, PACKET, 10 * PACKET);
+    window.lost(now + ms(203), now + ms(150), false, PACKET, 10 * PACKET);
     assert!(window.threshold() < Some(20 * PACKET));
 }
 
@@ -223,16 +222,16 @@ fn a_retransmission_that_is_lost_again_counts_as_the_same_loss() {
     );
     let at = |millis| begin + ms(millis);
     for number in 0..40 {
-        window.on_sent(at(0), number * PACKET, PACKET);
+        window.sent(at(0), number * PACKET, PACKET);
     }
-    window.on_lost(at(100), at(0), false, 2 * PACKET, 20 * PACKET);
+    window.lost(at(100), at(0), false, 2 * PACKET, 20 * PACKET);
     let threshold = window.threshold();
     for millis in [101, 102, 103] {
-        window.on_sent(at(millis), 20 * PACKET, PACKET); // two for those two, and a new one
+        window.sent(at(millis), 20 * PACKET, PACKET); // two for those two, and a new one
     }
-    window.on_lost(at(201), at(102), false, PACKET, 20 * PACKET);
+    window.lost(at(201), at(102), false, PACKET, 20 * PACKET);
     assert_eq!(window.threshold(), threshold);
-    window.on_lost(at(202), at(103), false, PACKET, 20 * PACKET);
+    window.lost(at(202), at(103), false, PACKET, 20 * PACKET);
     assert!(window.threshold() < threshold);
 }
 
@@ -240,10 +239,10 @@ fn a_retransmission_that_is_lost_again_counts_as_the_same_loss() {
 fn a_lost_retransmission_does_not_close_the_window() {
     let now = Instant::now();
     let mut window = window(Congestion::Cubic, SlowStartExit::None, 10);
-    window.on_sent(now, 0, PACKET);
-    window.on_lost(now + ms(100), now, false, PACKET, 0);
-    window.on_sent(now + ms(100), 0, PACKET);
-    window.on_lost(now + ms(300), now + ms(100), false, PACKET, 0);
+    window.sent(now, 0, PACKET);
+    window.lost(now + ms(100), now, false, PACKET, 0);
+    window.sent(now + ms(100), 0, PACKET);
+    window.lost(now + ms(300), now + ms(100), false, PACKET, 0);
     assert!(window.window() >= 2 * PACKET);
 }
 
@@ -251,8 +250,8 @@ fn a_lost_retransmission_does_not_close_the_window() {
 fn persistent_congestion_begins_anew() {
     let now = Instant::now();
     let mut window = window(Congestion::Cubic, SlowStartExit::Hystart, 40);
-    window.on_sent(now, 0, PACKET);
-    window.on_lost(now + ms(900), now, true, PACKET, 0);
+    window.sent(now, 0, PACKET);
+    window.lost(now + ms(900), now, true, PACKET, 0);
     assert_eq!(window.window(), 2 * PACKET);
     assert_eq!(window.threshold(), Some(28 * PACKET));
     assert!(window.in_slow_start());

@@ -440,15 +440,18 @@ async fn early_data_and_resumption_stay_off_unless_asked_for() {
 
 #[tokio::test]
 async fn a_connection_tells_what_its_transport_really_did() {
+    use Congestion::{Bbr, Bbr3, Cubic, Prague, Reno};
     let (origin, _dir) = serve(
         &[entry("GET", "https://a.test/", 200, &[], Some("x"))],
         &[("x", &[7; 300_000])],
     );
-    for congestion in [Congestion::Cubic, Congestion::Reno, Congestion::Bbr] {
+    for congestion in [Cubic, Reno, Bbr, Bbr3, Prague] {
+        let of_quic = matches!(congestion, Bbr3 | Prague);
+        let protocols: &[_] = if of_quic { &[Protocol::H3] } else { &PROTOCOLS };
         for pacing in [false, true] {
             let tuning = Tuning {
                 tcp: Tcp {
-                    congestion,
+                    congestion: if of_quic { Cubic } else { congestion },
                     pacing,
                     ..Tcp::default()
                 },
@@ -457,6 +460,8 @@ async fn a_connection_tells_what_its_transport_really_did() {
                     pacing,
                     initial_window_packets: 20,
                     udp_payload_bytes: 1300,
+                    ecn: congestion == Prague,
+                    l4s: congestion == Prague,
                     ..Quic::default()
                 },
                 ..Tuning::default()
@@ -464,7 +469,7 @@ async fn a_connection_tells_what_its_transport_really_did() {
             if origin.tune(tuning).is_err() {
                 continue; // this kernel lacks that congestion control
             }
-            for protocol in PROTOCOLS {
+            for &protocol in protocols {
                 let client = Client::new(protocol, &origin);
                 let mut connection = client.connect("a.test").await.unwrap();
                 connection.get("https://a.test/").await.unwrap();
@@ -472,9 +477,9 @@ async fn a_connection_tells_what_its_transport_really_did() {
                 let log = origin.log();
                 let told = log.connections[0].transport.as_ref().unwrap();
                 assert_eq!(told.congestion, congestion.kernel_name());
-                let bbr = congestion == Congestion::Bbr;
-                assert_eq!(told.paced, pacing || bbr, "{told:?}");
-                let cubic = congestion == Congestion::Cubic;
+                let own = congestion.paces();
+                assert_eq!(told.paced, pacing || own, "{told:?}");
+                let cubic = congestion == Cubic;
                 assert_eq!(told.slow_start_exit.is_some(), cubic, "{told:?}");
                 if protocol == Protocol::H3 {
                     assert_eq!(told.packet_bytes, 1300);
@@ -515,6 +520,16 @@ async fn an_unavailable_tuning_is_refused() {
     let mut huge = Tuning::default();
     huge.quic.udp_payload_bytes = 9000;
     assert!(origin.tune(huge).is_err());
+    for (congestion, ecn, l4s) in [
+        (Congestion::Prague, true, false),
+        (Congestion::Prague, false, true),
+        (Congestion::Cubic, true, true),
+        (Congestion::Dctcp, true, false),
+    ] {
+        let mut wrong = Tuning::default();
+        (wrong.quic.congestion, wrong.quic.ecn, wrong.quic.l4s) = (congestion, ecn, l4s);
+        assert!(origin.tune(wrong).is_err(), "{congestion:?} {ecn} {l4s}");
+    }
 }
 
 #[tokio::test]

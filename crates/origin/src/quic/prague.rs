@@ -1,0 +1,245 @@
+//! Prague, from draft-briscoe-iccrg-prague-congestion-control: a scalable congestion control (RFC
+//! 9331 section 4) for the low-latency queue of a dual-queue bottleneck.
+//!
+//! Packets are ECT(1), and the client counts those that were marked. Where the draft leaves a
+//! choice: a loss shows a classic bottleneck, so the window then grows as CUBIC's until the next
+//! mark; and until the first mark of all the share of marked packets counts as 1, so slow start
+//! ends with half of the window.
+//!
+//! Pure: time is an argument. Windows are bytes.
+
+use std::time::{Duration, Instant};
+
+use crate::algorithms::Congestion;
+use crate::quic::cubic::Cubic;
+use crate::quic::law::{Batch, Law, Loss};
+use crate::quic::usage::Usage;
+
+/// Gain of the average of marked shares, as DCTCP's g (RFC 8257 section 4.2).
+const GAIN: f64 = 1.0 / 16.0;
+/// Flows with a shorter round trip grow and react as if they had this one, so that they leave room
+/// for those with longer ones.
+const REFERENCE_RTT: Duration = Duration::from_millis(25);
+const SLOW_START_GAIN: f64 = 2.0;
+/// RFC 9002 section 7.2.
+const LEAST_PACKETS: f64 = 2.0;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Prague {
+    mtu: f64,
+    initial: u64,
+    window: f64,
+    threshold: f64,
+    /// Average share of marked packets; None before the first mark.
+    alpha: Option<f64>,
+    round: Round,
+    /// The last reduction for a mark.
+    reduced: Option<Instant>,
+    /// The last reduction for a loss.
+    lost: Option<Instant>,
+    /// Grows the window after a loss, until the next mark.
+    classic: Option<Cubic>,
+    usage: Usage,
+    srtt: Option<Duration>,
+    least_rtt: Duration,
+    newest: Option<Instant>,
+    /// Marks counted so far.
+    marks: u64,
+    /// Bytes and packets of the batch that is not complete.
+    acked: f64,
+    packets: u64,
+}
+
+/// What the share of marked packets is counted over.
+#[derive(Debug, Clone, Copy)]
+struct Round {
+    /// The round is over when a packet made later is acknowledged, and a virtual round trip has passed.
+    began: Instant,
+    packets: u64,
+    marks: u64,
+}
+
+impl Prague {
+    pub fn new(now: Instant, mtu: u64, initial: u64) -> Self {
+        Self {
+            mtu: mtu as f64,
+            initial,
+            window: initial as f64,
+            threshold: f64::INFINITY,
+            alpha: None,
+            round: Round {
+                began: now,
+                packets: 0,
+                marks: 0,
+            },
+            reduced: None,
+            lost: None,
+            classic: None,
+            usage: Usage::new(now),
+            srtt: None,
+            least_rtt: Duration::MAX,
+            newest: None,
+            marks: 0,
+            acked: 0.0,
+            packets: 0,
+        }
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.window < self.threshold
+    }
+
+    fn least(&self) -> f64 {
+        LEAST_PACKETS * self.mtu
+    }
+
+    fn virtual_rtt(&self) -> Duration {
+        self.srtt.unwrap_or_default().max(REFERENCE_RTT)
+    }
+
+    /// Whether a round trip has passed since then, by the packets and by the virtual clock.
+    fn is_over(&self, now: Instant, since: Instant) -> bool {
+        self.newest.is_some_and(|newest| newest > since)
+            && now.saturating_duration_since(since) >= self.virtual_rtt()
+    }
+
+    fn end_round(&mut self, now: Instant) {
+        if !self.is_over(now, self.round.began) {
+            return;
+        }
+        if let Some(alpha) = &mut self.alpha
+            && self.round.packets > 0
+        {
+            let share = (self.round.marks as f64 / self.round.packets as f64).min(1.0);
+            *alpha += GAIN * (share - *alpha);
+        }
+        self.round = Round {
+            began: now,
+            packets: 0,
+            marks: 0,
+        };
+    }
+
+    /// Once in a virtual round trip, by half of the average share of marked packets.
+    fn reduce(&mut self, now: Instant) {
+        self.classic = None;
+        let alpha = *self.alpha.get_or_insert(1.0);
+        let lately = |last: Option<Instant>| last.is_some_and(|last| !self.is_over(now, last));
+        if lately(self.reduced) || lately(self.lost) {
+            return;
+        }
+        self.window = (self.window * (1.0 - alpha / 2.0)).max(self.least());
+        self.threshold = self.window;
+        self.reduced = Some(now);
+    }
+
+    /// Grows for `acked` bytes that were not marked.
+    fn grow(&mut self, now: Instant, acked: f64) {
+        if !self.usage.limits(self.window, self.in_slow_start()) {
+            return;
+        }
+        if self.in_slow_start() {
+            self.window = (self.window + acked).min(self.threshold);
+        } else if let Some(cubic) = &mut self.classic {
+            self.window = cubic.grow(now, self.window, acked, self.least_rtt, self.mtu);
+        } else {
+            let rtt = self.srtt.unwrap_or(REFERENCE_RTT).as_secs_f64();
+            let slower = (rtt / self.virtual_rtt().as_secs_f64()).powi(2);
+            self.window += slower * self.mtu * acked / self.window;
+        }
+    }
+}
+
+impl Law for Prague {
+    fn congestion(&self) -> Congestion {
+        Congestion::Prague
+    }
+
+    fn window(&self) -> u64 {
+        self.window as u64
+    }
+
+    fn initial_window(&self) -> u64 {
+        self.initial
+    }
+
+    fn threshold(&self) -> Option<u64> {
+        self.threshold.is_finite().then_some(self.threshold as u64)
+    }
+
+    fn rate(&self, rtt: Duration, in_flight: u64) -> f64 {
+        let gain = if self.in_slow_start() {
+            SLOW_START_GAIN
+        } else {
+            1.0
+        };
+        gain * self.window.max(in_flight as f64) / rtt.as_secs_f64().max(1e-6)
+    }
+
+    fn fine(&self) -> bool {
+        true
+    }
+
+    fn set_mtu(&mut self, mtu: u64) {
+        self.mtu = mtu as f64;
+        self.window = self.window.max(self.least());
+    }
+
+    fn on_sent(&mut self, now: Instant, in_flight: u64, bytes: u64) {
+        let out = (in_flight + bytes) as f64;
+        let full = out + self.mtu > self.window;
+        self.usage.sent(now, out, full, self.newest);
+    }
+
+    fn on_acked(&mut self, _now: Instant, sent: Instant, rtt: Duration, bytes: u64) {
+        self.newest = self.newest.max(Some(sent));
+        self.least_rtt = self.least_rtt.min(rtt);
+        self.srtt = Some(self.srtt.map_or(rtt, |srtt| (7 * srtt + rtt) / 8));
+        self.acked += bytes as f64;
+        self.packets += 1;
+    }
+
+    fn on_acks_end(&mut self, batch: Batch) {
+        let acked = std::mem::take(&mut self.acked);
+        let packets = std::mem::take(&mut self.packets);
+        let marks = batch.marks.saturating_sub(self.marks);
+        self.marks = self.marks.max(batch.marks);
+        self.round.packets += packets;
+        self.round.marks += marks;
+        if packets > 0 {
+            let marked = (marks as f64 / packets as f64).min(1.0);
+            let answering = self.lost.is_some_and(|lost| !self.is_over(batch.now, lost));
+            if !answering {
+                self.grow(batch.now, acked * (1.0 - marked));
+            }
+        }
+        if marks > 0 {
+            self.reduce(batch.now);
+        }
+        self.end_round(batch.now);
+    }
+
+    /// A loss counts as for CUBIC, once in a round trip (RFC 9331 section 4.3).
+    fn on_lost(&mut self, loss: Loss) {
+        if self.lost.is_none_or(|lost| loss.sent > lost) {
+            let mut cubic = self.classic.take().unwrap_or_default();
+            self.window = cubic.reduce(self.window).max(self.least());
+            self.threshold = self.window;
+            self.classic = Some(cubic);
+            self.lost = Some(loss.now);
+        }
+        if loss.persistent {
+            // RFC 9002 section 7.6.2.
+            self.window = self.least();
+            self.classic = None;
+        }
+    }
+
+    fn boxed(&self) -> Box<dyn Law> {
+        Box::new(self.clone())
+    }
+}
+
+#[cfg(test)]
+#[path = "prague_tests.rs"]
+mod tests;

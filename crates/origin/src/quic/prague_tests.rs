@@ -1,0 +1,279 @@
+//! Prague by made acknowledgements, and over a line whose queue marks what waits longer than 1 ms.
+
+use std::collections::VecDeque;
+
+use super::*;
+
+const PACKET: u64 = 1448;
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// A sender whose packets are acknowledged one by one after a round trip.
+struct Line {
+    prague: Prague,
+    begin: Instant,
+    now: Instant,
+    rtt: Duration,
+    /// Time that a packet takes.
+    spacing: Duration,
+    marks_above: Duration,
+    drops_above: Duration,
+    free: Instant,
+    may_send: Instant,
+    /// When each is acknowledged, when it was made, whether it is marked.
+    flying: VecDeque<(Instant, Instant, bool)>,
+    in_flight: u64,
+    marks: u64,
+    delivered: u64,
+    waits: Vec<Duration>,
+}
+
+impl Line {
+    fn new(rate_mbps: f64, rtt: Duration) -> Self {
+        let now = Instant::now();
+        Self {
+            prague: Prague::new(now, PACKET, 10 * PACKET),
+            begin: now,
+            now,
+            rtt,
+            spacing: Duration::from_secs_f64(PACKET as f64 * 8e-6 / rate_mbps),
+            marks_above: ms(1),
+            drops_above: Duration::MAX,
+            free: now,
+            may_send: now,
+            flying: VecDeque::new(),
+            in_flight: 0,
+            marks: 0,
+            delivered: 0,
+            waits: Vec::new(),
+        }
+    }
+
+    fn run(&mut self, until: Duration) {
+        let end = self.begin + until;
+        while self.now < end {
+            let room = self.in_flight + PACKET <= self.prague.window();
+            let ack = self.flying.front().map(|&(at, ..)| at);
+            let send = self.may_send.max(self.now);
+            if room && ack.is_none_or(|ack| send <= ack) {
+                self.now = send;
+                self.send();
+            } else {
+                self.now = ack.expect("it stands still");
+                self.acknowledge();
+            }
+        }
+    }
+
+    fn send(&mut self) {
+        let now = self.now;
+        self.prague.on_sent(now, self.in_flight, PACKET);
+        self.in_flight += PACKET;
+        let rate = self.prague.rate(self.rtt, self.in_flight);
+        self.may_send = now + Duration::from_secs_f64(PACKET as f64 / rate);
+        self.free = self.free.max(now);
+        let wait = self.free - now;
+        if wait > self.drops_above {
+            self.in_flight -= PACKET;
+            let in_flight = self.in_flight;
+            self.prague.on_lost(Loss {
+                now: now + self.rtt,
+                sent: now,
+                persistent: false,
+                bytes: PACKET,
+                in_flight,
+            });
+            return;
+        }
+        self.waits.push(wait);
+        self.free += self.spacing;
+        let at = self.free + self.rtt;
+        self.flying.push_back((at, now, wait > self.marks_above));
+    }
+
+    fn acknowledge(&mut self) {
+        let (now, sent, marked) = self.flying.pop_front().unwrap();
+        self.in_flight -= PACKET;
+        self.marks += u64::from(marked);
+        self.delivered += PACKET;
+        self.prague.on_acked(now, sent, now - sent, PACKET);
+        self.prague.on_acks_end(Batch {
+            now,
+            in_flight: self.in_flight,
+            app_limited: false,
+            marks: self.marks,
+        });
+    }
+
+    /// Share of the line used between two times, and the 99th percentile of waits.
+    fn watch(&mut self, from: Duration, to: Duration) -> (f64, Duration) {
+        self.run(from);
+        let before = self.delivered;
+        self.waits.clear();
+        self.run(to);
+        let packets = (self.delivered - before) as f64 / PACKET as f64;
+        let share = packets * self.spacing.as_secs_f64() / to.saturating_sub(from).as_secs_f64();
+        self.waits.sort();
+        (share, self.waits[self.waits.len() * 99 / 100])
+    }
+}
+
+/// A batch of `packets` acknowledged at `now`, all made at `sent`, after `marks` in all.
+fn ack(prague: &mut Prague, now: Instant, sent: Instant, packets: u64, marks: u64) {
+    for _ in 0..packets {
+        prague.on_acked(now, sent, now - sent, PACKET);
+    }
+    prague.on_acks_end(Batch {
+        now,
+        in_flight: 0,
+        app_limited: false,
+        marks,
+    });
+}
+
+/// A sender in congestion avoidance with a window of 100 packets, all of them under way.
+fn steady(now: Instant, alpha: f64) -> Prague {
+    let mut prague = Prague::new(now, PACKET, 100 * PACKET);
+    prague.threshold = prague.window;
+    prague.alpha = Some(alpha);
+    for sent in 0..100 {
+        prague.on_sent(now, sent * PACKET, PACKET);
+    }
+    prague
+}
+
+#[test]
+fn it_fills_a_line_and_keeps_its_queue_short() {
+    for (rate, rtt) in [(20.0, 20), (20.0, 50), (100.0, 10), (100.0, 50), (5.0, 40)] {
+        let mut line = Line::new(rate, ms(rtt));
+        let (share, p99) = line.watch(ms(5_000), ms(15_000));
+        assert!(share > 0.9, "{rate} Mbit/s, {rtt} ms: {share}");
+        let most = ms(1) + 2 * line.spacing;
+        assert!(p99 <= most, "{rate} Mbit/s, {rtt} ms: {p99:?}");
+    }
+}
+
+#[test]
+fn the_average_moves_by_a_sixteenth_in_a_round_trip() {
+    let begin = Instant::now();
+    let mut prague = steady(begin, 0.5);
+    let at = |millis| begin + ms(millis);
+    // A quarter of 40 packets; the round ends with one made after it began.
+    ack(&mut prague, at(50), begin, 40, 10);
+    assert_eq!(prague.alpha, Some(0.5), "the round is not over");
+    ack(&mut prague, at(51), at(1), 0, 10);
+    ack(&mut prague, at(52), at(2), 1, 10);
+    let share = 10.0 / 41.0;
+    let expected = 0.5 + (share - 0.5) / 16.0;
+    assert!(
+        (prague.alpha.unwrap() - expected).abs() < 1e-9,
+        "{:?}",
+        prague.alpha
+    );
+    // A round without marks.
+    ack(&mut prague, at(110), at(60), 20, 10);
+    assert!((prague.alpha.unwrap() - expected * 15.0 / 16.0).abs() < 1e-9);
+}
+
+#[test]
+fn marks_of_one_round_trip_reduce_once_by_half_of_the_average() {
+    let begin = Instant::now();
+    let mut prague = steady(begin, 0.2);
+    let at = |millis| begin + ms(millis);
+    ack(&mut prague, at(50), begin, 1, 1);
+    let reduced = 100.0 * 0.9;
+    let window = |prague: &Prague| prague.window / PACKET as f64;
+    assert!(
+        (window(&prague) - reduced).abs() < 0.01,
+        "{}",
+        window(&prague)
+    );
+    for more in 2..10 {
+        ack(&mut prague, at(50 + more), at(more), 1, more);
+    }
+    assert!(window(&prague) < reduced + 0.1 && window(&prague) >= reduced - 0.01);
+    // Packets made after the reduction.
+    ack(&mut prague, at(101), at(51), 1, 10);
+    assert!(window(&prague) < reduced * 0.95);
+}
+
+#[test]
+fn the_first_mark_ends_slow_start_with_half_of_the_window() {
+    let begin = Instant::now();
+    let mut prague = Prague::new(begin, PACKET, 10 * PACKET);
+    prague.on_sent(begin, 9 * PACKET, PACKET);
+    let later = begin + ms(50);
+    ack(&mut prague, later, begin, 10, 0);
+    assert_eq!(prague.window(), 20 * PACKET);
+    assert!(prague.in_slow_start());
+    ack(&mut prague, later + ms(1), begin + ms(1), 1, 1);
+    assert_eq!(
+        (prague.window(), prague.threshold()),
+        (10 * PACKET, Some(10 * PACKET))
+    );
+    assert!(!prague.in_slow_start());
+}
+
+#[test]
+fn a_short_round_trip_grows_as_if_it_had_25_ms() {
+    let grown = [5, 25, 50].map(|rtt| {
+        let begin = Instant::now();
+        let mut prague = steady(begin, 0.0);
+        ack(&mut prague, begin + ms(rtt), begin, 100, 0);
+        prague.window / PACKET as f64 - 100.0
+    });
+    for (grown, expected) in grown.into_iter().zip([0.04, 1.0, 1.0]) {
+        assert!((grown - expected).abs() < 0.01, "{grown}, not {expected}");
+    }
+}
+
+#[test]
+fn a_loss_is_answered_as_cubic_does_once_in_a_round_trip() {
+    let begin = Instant::now();
+    let mut prague = steady(begin, 0.01);
+    let lost = |at: u64, sent: u64, persistent| Loss {
+        now: begin + ms(at),
+        sent: begin + ms(sent),
+        persistent,
+        bytes: PACKET,
+        in_flight: 90 * PACKET,
+    };
+    for at in [50, 51, 52] {
+        prague.on_lost(lost(at, 0, false));
+        assert_eq!(prague.window(), 70 * PACKET);
+    }
+    // A mark at once after it reduces nothing more, and ends CUBIC's growth.
+    assert!(prague.classic.is_some());
+    ack(&mut prague, begin + ms(53), begin, 1, 1);
+    assert_eq!(prague.window(), 70 * PACKET);
+    assert!(prague.classic.is_none());
+    prague.on_lost(lost(120, 60, false));
+    assert!(prague.window() < 50 * PACKET);
+    prague.on_lost(lost(900, 600, true));
+    assert_eq!(prague.window(), 2 * PACKET);
+}
+
+#[test]
+fn without_marks_it_fills_a_droptail_line() {
+    let mut line = Line::new(20.0, ms(50));
+    (line.marks_above, line.drops_above) = (Duration::MAX, ms(50));
+    let (share, _) = line.watch(ms(5_000), ms(25_000));
+    assert!(share > 0.9, "{share}");
+}
+
+#[test]
+fn an_application_that_says_little_does_not_grow_the_window() {
+    let begin = Instant::now();
+    let mut prague = Prague::new(begin, PACKET, 10 * PACKET);
+    prague.threshold = prague.window;
+    let mut now = begin;
+    for _ in 0..30 {
+        prague.on_sent(now, 0, PACKET);
+        let sent = now;
+        now += ms(30);
+        ack(&mut prague, now, sent, 1, 0);
+    }
+    assert_eq!(prague.window(), 10 * PACKET);
+}
