@@ -628,6 +628,22 @@ def unasked_ecn(scene: Scene, beyond: bool) -> Scene:
     return scene.down(ect=int(beyond))
 
 
+def other_code_point(scene: Scene, beyond: bool) -> Scene:
+    """A sender that claims L4S, one of whose packets came as ECT(0)."""
+    stack = structs.replace(scene.stack, congestion="prague", ecn="l4s", pacing=True)
+    told = tuple(
+        structs.replace(
+            connection,
+            transport=structs.replace(
+                connection.transport, congestion="prague", paced=True, slow_start_exit=None
+            ),
+        )
+        for connection in scene.visit.connections
+    )
+    packets = {"transport": "udp", "packets": 1000, "ect0": int(beyond), "ect1": 1000 - beyond}
+    return replace(scene, stack=stack).but(connections=told).far("down", **packets).down(ect=1000)
+
+
 def table_unoffered(scene: Scene, beyond: bool) -> Scene:
     """A client that fills a QPACK table which the origin never offered."""
     told = tuple(
@@ -659,6 +675,7 @@ FALSEHOODS = [
     Falsehood("stack-drift", "a window one packet larger", window),
     Falsehood("stack-drift", "another congestion control", other_control, ("h1", "h2")),
     Falsehood("stack-drift", "a packet capable of ECN", unasked_ecn),
+    Falsehood("stack-drift", "a packet of another code point", other_code_point, ("h3",)),
     Falsehood("stack-drift", "a header table nobody offered", table_unoffered, ("h3",)),
     Falsehood("replay-miss", "requests nobody recorded", invented),
     Falsehood("replay-miss", "a recorded object", missing),

@@ -46,6 +46,10 @@ def test_load_shares_the_link_and_ends_with_the_visit(tmp_path: Path) -> None:
             down, up = under_load(spaces, link, constant)
             assert down < 0.2
             assert up == pytest.approx(1, rel=0.25)
+            quic = Background(kind="quic", congestion="prague", flows=2, lead_ms=1000)
+            down, up = under_load(spaces, link, quic)
+            assert down == pytest.approx(4, rel=0.25)
+            assert up < 0.5
             link.configure(SLOW, 1)
             time.sleep(0.3)
             assert link.report().up.packets_in == 0  # nothing goes on after the block
@@ -61,3 +65,20 @@ def test_load_that_cannot_flow_is_an_error(tmp_path: Path) -> None:
                 background(spaces, link, [Background()], patience_s=1),
             ):
                 pass
+
+
+def test_bulk_quic_sends_with_the_code_point_of_its_congestion_control(tmp_path: Path) -> None:
+    with namespaces() as spaces:
+        wire_up(spaces, {})
+        with emulated_link(spaces, tmp_path / "link.err") as link:
+            for congestion, ect1 in (("prague", True), ("bbr3", False)):
+                link.configure(SLOW, 1)
+                load = Background(kind="quic", congestion=congestion, lead_ms=500)
+                with background(spaces, link, [load]) as running:
+                    ends = link.report().down.far_ends or ()
+                    [end] = [end for end in ends if end.port >= 5401]
+                    (told,) = running.stop()
+                assert told.sent_bytes > 50_000
+                assert (end.ect1 > 20) == ect1
+                assert end.ect0 == 0
+                link.passthrough()

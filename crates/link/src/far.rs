@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use serde::Serialize;
 
+use crate::header::{Ecn, Feedback};
 use crate::model::Packet;
 
 const TCP: u8 = 6;
@@ -88,6 +89,13 @@ pub struct FarCount {
     /// Packets in which clients' early data began, and when the first of them reached the link.
     pub early_packets: u64,
     pub first_early_us: Option<u64>,
+    /// Packets of `packets` that came as ECT(0), as ECT(1) and as CE (RFC 3168 section 5).
+    pub ect0: u64,
+    pub ect1: u64,
+    pub ce: u64,
+    /// SYN/ACKs that agreed to feedback of marks, by RFC 3168 and by RFC 9768.
+    pub classic_ecn: u64,
+    pub accurate_ecn: u64,
 }
 
 #[derive(Clone)]
@@ -100,6 +108,10 @@ struct Tally {
     transit_min_ns: u64,
     early: u64,
     first_early_ns: u64,
+    /// Packets by code point.
+    ecn: [u64; 4],
+    classic: u64,
+    accurate: u64,
 }
 
 /// All far ends of a direction, in the order in which they were first seen.
@@ -138,6 +150,9 @@ impl FarEnds {
             transit_min_ns: u64::MAX,
             early: 0,
             first_early_ns: u64::MAX,
+            ecn: [0; 4],
+            classic: 0,
+            accurate: 0,
         });
         place
     }
@@ -145,6 +160,12 @@ impl FarEnds {
     pub fn sent(&mut self, packet: &Packet, transit_ns: u64) {
         if let Some(tally) = self.of(packet) {
             tally.packets += 1;
+            tally.ecn[packet.header.ecn as usize] += 1;
+            match packet.header.feedback {
+                Some(Feedback::Classic) => tally.classic += 1,
+                Some(Feedback::Accurate) => tally.accurate += 1,
+                None => {}
+            }
             tally.bytes += u64::from(packet.bytes);
             tally.transit_min_ns = tally.transit_min_ns.min(transit_ns);
         }
@@ -180,6 +201,11 @@ impl FarEnds {
             transit_min_ms: (tally.packets > 0).then_some(tally.transit_min_ns as f64 / 1e6),
             early_packets: tally.early,
             first_early_us: (tally.early > 0).then(|| (tally.first_early_ns + ahead_ns) / 1000),
+            ect0: tally.ecn[Ecn::Ect0 as usize],
+            ect1: tally.ecn[Ecn::Ect1 as usize],
+            ce: tally.ecn[Ecn::Ce as usize],
+            classic_ecn: tally.classic,
+            accurate_ecn: tally.accurate,
         };
         self.tallies.iter().map(count).collect()
     }
@@ -244,7 +270,10 @@ mod tests {
             ..Packet::new(0, 100, arrival_ns, 0)
         };
         ends.sent(&packet(a, 0), 5_000_000);
-        ends.sent(&packet(a, 0), 4_000_000);
+        let mut scalable = packet(a, 0);
+        scalable.header.ecn = Ecn::Ect1;
+        scalable.header.feedback = Some(Feedback::Accurate);
+        ends.sent(&scalable, 4_000_000);
         ends.dropped(&packet(b, 7_000));
         ends.dropped(&packet(b, 9_000));
         ends.sent(&packet(None, 0), 1);
@@ -253,6 +282,8 @@ mod tests {
             panic!("two far ends were seen");
         };
         assert_eq!((tcp.packets, tcp.bytes, tcp.dropped), (2, 200, 0));
+        assert_eq!((tcp.ect0, tcp.ect1, tcp.ce), (0, 1, 0));
+        assert_eq!((tcp.classic_ecn, tcp.accurate_ecn), (0, 1));
         assert_eq!((tcp.transit_min_ms, tcp.first_drop_us), (Some(4.0), None));
         assert_eq!((udp.packets, udp.dropped), (0, 2));
         assert_eq!((udp.transit_min_ms, udp.first_drop_us), (None, Some(1007)));

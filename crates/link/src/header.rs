@@ -12,6 +12,7 @@ const UDP: u8 = 17;
 const TCP_OFFSET: usize = 12;
 const TCP_FLAGS: usize = 13;
 const SYN: u8 = 0b10;
+const ACK: u8 = 0b1_0000;
 const ICMP: u8 = 1;
 const ICMPV6: u8 = 58;
 /// RFC 791 section 3.1: in the byte of the flags.
@@ -53,6 +54,15 @@ impl Ecn {
     }
 }
 
+/// The feedback of marks that a TCP server agrees to in its SYN/ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feedback {
+    /// RFC 3168.
+    Classic,
+    /// AccECN (RFC 9768).
+    Accurate,
+}
+
 /// Addresses and flow as hashes: the model only asks whether two are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
@@ -64,6 +74,8 @@ pub struct Header {
     pub ecn: Ecn,
     /// A SYN that carries data, as TCP Fast Open sends (RFC 7413).
     pub syn_data: bool,
+    /// What a SYN/ACK agrees to; None if it agrees to none.
+    pub feedback: Option<Feedback>,
     /// MSS that a SYN asks for, and the least bytes of IP and TCP header before such a segment.
     pub mss: Option<(u16, u32)>,
     /// A router that drops it for its length may answer: it must not be fragmented, and is no error
@@ -120,6 +132,7 @@ impl Header {
         };
         let answerable = !error && (!v4 || ip[6] & DONT_FRAGMENT != 0);
         let syn_data = protocol == TCP && payload.is_some_and(carries_syn_data);
+        let feedback = payload.filter(|_| protocol == TCP).and_then(feedback);
         let ports = ports.map_or(0, |p| {
             u64::from(u32::from_be_bytes([p[0], p[1], p[2], p[3]]))
         });
@@ -130,6 +143,7 @@ impl Header {
             flow: mix(ends ^ ports << 8 ^ u64::from(protocol)),
             ecn: Ecn::of(ecn),
             syn_data,
+            feedback,
             mss,
             answerable,
         })
@@ -147,6 +161,22 @@ fn carries_syn_data(segment: &[u8]) -> bool {
     match segment.get(TCP_OFFSET..=TCP_FLAGS) {
         Some(&[offset, flags]) => flags & SYN != 0 && segment.len() > usize::from(offset >> 4) * 4,
         _ => false,
+    }
+}
+
+/// RFC 9768 section 3.1.1, table 2, by the flags AE, CWR and ECE. 0b101 is of a server that knows
+/// ECN's nonce alone, and 0b111 of one that repeats the client's flags.
+fn feedback(segment: &[u8]) -> Option<Feedback> {
+    let &[offset, flags] = segment.get(TCP_OFFSET..=TCP_FLAGS)? else {
+        return None;
+    };
+    if flags & (SYN | ACK) != SYN | ACK {
+        return None;
+    }
+    match (offset & 1) << 2 | flags >> 6 {
+        0b001 | 0b101 => Some(Feedback::Classic),
+        0b010 | 0b011 | 0b100 | 0b110 => Some(Feedback::Accurate),
+        _ => None,
     }
 }
 
@@ -265,6 +295,29 @@ mod tests {
             assert!(!with_data(0x10, b""));
             assert!(!Header::of(&udp).syn_data);
         }
+    }
+
+    #[test]
+    fn a_server_says_in_its_syn_ack_which_feedback_it_gives() {
+        let read = |flags: u8, syn: u8| {
+            let mut packet = v4(0)[..20].to_vec();
+            packet[9] = TCP;
+            packet.extend([0; TCP_OFFSET]);
+            packet.extend([5 << 4 | flags >> 2, flags << 6 | syn, 0, 0, 0, 0, 0, 0]);
+            Header::of(&packet).feedback
+        };
+        let (classic, accurate) = (Some(Feedback::Classic), Some(Feedback::Accurate));
+        let expected = [
+            None, classic, accurate, accurate, accurate, classic, accurate, None,
+        ];
+        assert_eq!(
+            [0, 1, 2, 3, 4, 5, 6, 7].map(|flags| read(flags, SYN | ACK)),
+            expected
+        );
+        for other in [SYN, ACK, 0] {
+            assert_eq!(read(0b010, other), None);
+        }
+        assert_eq!(Header::of(&v4(0)).feedback, None);
     }
 
     #[test]

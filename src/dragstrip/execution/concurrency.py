@@ -118,7 +118,7 @@ class RealTimeConcurrency:
         self.pace = StudyPace(study, visits)
         self._study = study
         self._cores = cores or os.cpu_count() or 1
-        self._minds_loss = all(stack.congestion != "bbr" for stack in study.visited)
+        self._minds_loss = all(stack.congestion not in ("bbr", "bbr3") for stack in study.visited)
 
     def allows(self, block: Block, running: Sequence[Block]) -> bool:
         if not running:

@@ -194,11 +194,18 @@ def _browsers(b: object, a: object) -> str:
     return f"browser ({find_browser(str(b)).what} against {find_browser(str(a)).what})"
 
 
+def _ecn(b: object, a: object) -> str:
+    names = {True: "ECN", False: "no ECN", "accurate": "accurate ECN", "l4s": "L4S"}
+    if isinstance(a, bool) and isinstance(b, bool):
+        return "ECN"
+    return f"{names[b]} against {names[a]}"  # type: ignore[index]
+
+
 _SAY: dict[str, Callable[[object, object], str]] = {
     "congestion": _against("congestion control"),
     "initial_window_packets": _against("initial window"),
     "paced": _plain("pacing"),
-    "ecn": _plain("ECN"),
+    "ecn": _ecn,
     "slow_start_exit": _against("slow-start exit"),
     "slow_start_after_idle": _plain("slow start after idleness"),
     "buffer_bytes": _against("socket buffers", " bytes"),

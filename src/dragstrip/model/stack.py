@@ -15,7 +15,16 @@ from dragstrip.model.servers import OURS, Records, Server
 Protocol = Literal["h1", "h2", "h3", "gquic", "spdy"]
 """The protocol that a request used, as browser and origin report it in our records."""
 
-Congestion = Literal["cubic", "reno", "bbr"]
+KernelCongestion = Literal["cubic", "reno", "bbr", "dctcp"]
+"""Congestion control of TCP, if the kernel has it. DCTCP (RFC 8257) stands in for TCP Prague, which
+Linux lacks; its packets are ECT(0)."""
+
+Congestion = Literal["cubic", "reno", "bbr", "bbr3", "prague", "dctcp"]
+"""BBR is version 1. BBR version 3 and Prague are of our origin's QUIC."""
+
+Ecn = bool | Literal["accurate", "l4s"]
+"""How a sender says that it understands marks: not at all; by ECT(0); by ECT(0), with counts of
+marks over TCP (AccECN, RFC 9768); by ECT(1), the mark of scalable senders (L4S, RFC 9331)."""
 
 SlowStartExit = Literal["hystart", "hystart++", "none"]
 """The rule that ends CUBIC's slow start before a loss would: Linux's HyStart, HyStart++ (RFC 9406),
@@ -51,10 +60,11 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Initial congestion window in full packets: TCP segments of 1448 bytes (RFC 6928), QUIC
     datagrams of `udp_payload_bytes` (RFC 9002 section 7.2)."""
     pacing: bool = False
-    """Spread a window's packets over the round trip. BBR always paces."""
-    ecn: bool = False
+    """Spread a window's packets over the round trip. BBR and Prague always pace."""
+    ecn: Ecn = False
     """Explicit Congestion Notification: over TCP negotiated (RFC 3168), over QUIC as long as the
-    client confirms it (RFC 9000 section 13.4)."""
+    client confirms it (RFC 9000 section 13.4). ``accurate``: over TCP with AccECN (RFC 9768).
+    ``l4s``: packets are ECT(1) (RFC 9331), for the congestion control ``prague`` alone."""
     slow_start_after_idle: bool = True
     """TCP: an idle connection restarts from its initial window (RFC 5681 section 4.1)."""
     buffer_bytes: int | None = None
@@ -141,6 +151,8 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         for name in self.own:
             if getattr(self, name) != _DEFAULTS[name]:
                 raise ValueError(f"server {self.server} decides {name} itself; omit it")
+        if why := self._no_such_sender():
+            raise ValueError(why)
         if not 1 <= self.initial_window_packets <= 1000:
             raise ValueError("initial_window_packets must be between 1 and 1000")
         if isinstance(self.tls_record, int) and not 256 <= self.tls_record <= 16384:
@@ -201,6 +213,23 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             raise ValueError("hold_rtts must not be negative")
         if self.hold_rtts and self.server != OURS:
             raise ValueError(f"server {self.server} cannot hold responses: omit hold_rtts")
+
+    def _no_such_sender(self) -> str:
+        """Why no sender has this congestion control and ECN; empty if one does."""
+        if not exists_over(self.congestion, self.transport):
+            other = "h3" if self.transport == "tcp" else "h2"
+            return f"congestion {self.congestion} does not exist for {self.protocol}: use {other}"
+        if self.ecn == "accurate" and self.transport == "quic":
+            return f"ecn accurate is of TCP: {self.protocol} always counts marks; use true"
+        if self.ecn == "l4s" and self.transport == "tcp":
+            return "ecn l4s does not exist for TCP: Linux has no congestion control that may use it"
+        if self.congestion == "prague" and self.ecn != "l4s":
+            return 'congestion prague needs ecn = "l4s"'
+        if self.congestion != "prague" and self.ecn == "l4s":
+            return "ecn l4s needs congestion prague: RFC 9331 section 4 asks for a scalable sender"
+        if self.congestion == "dctcp" and not self.ecn:
+            return "congestion dctcp needs ecn: it reacts to marks"
+        return ""
 
     @property
     def transport(self) -> Literal["tcp", "quic"]:
@@ -268,7 +297,13 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def paced(self) -> bool:
-        return self.pacing or self.congestion == "bbr"
+        return self.pacing or self.congestion in ("bbr", "bbr3", "prague")
+
+    @property
+    def kernel_congestion(self) -> KernelCongestion:
+        """Congestion control of TCP beside this stack: the stack's own, if TCP has it."""
+        own = self.congestion
+        return "cubic" if own == "bbr3" or own == "prague" else own
 
     @property
     def fingerprint(self) -> str:
@@ -373,12 +408,20 @@ _RANGES = (
 )
 
 
+def exists_over(congestion: Congestion, transport: str) -> bool:
+    """Whether this transport, ``tcp`` or ``quic``, has the congestion control."""
+    return _ONLY_OVER.get(congestion, transport) == transport
+
+
 def absent(protocol: Protocol) -> tuple[str, ...]:
     """Return the fields that have no meaning for this protocol."""
     if protocol == "h1":
         return QUIC_ONLY + STREAMS_ONLY
     return TCP_ONLY if protocol in ("h3", "gquic") else QUIC_ONLY
 
+
+_ONLY_OVER: Mapping[str, str] = {"bbr3": "quic", "prague": "quic", "dctcp": "tcp"}
+"""The only transport that has this congestion control."""
 
 _DEFAULTS: Mapping[str, Any] = {f.name: f.default for f in structs.fields(Stack)}
 """Default of each field. Reading them from msgspec each time would take most of the time of making
@@ -414,7 +457,10 @@ _WORDS: Mapping[str, tuple[str, Any]] = {
     "congestion": ("congestion control", str),
     "initial_window_packets": ("initial window", "initial window {} packets".format),
     "pacing": ("pacing", _either("paced", "not paced (BBR always is)")),
-    "ecn": ("ECN", _either("ECN", "no ECN")),
+    "ecn": (
+        "ECN",
+        {False: "no ECN", True: "ECN", "accurate": "accurate ECN", "l4s": "L4S"}.__getitem__,
+    ),
     "slow_start_exit": (
         "slow-start exit",
         {

@@ -169,6 +169,15 @@ class Offer(Struct, frozen=True, kw_only=True):
     """Most streams that the other end may have open at once; None means no limit."""
 
 
+class EcnCounts(Struct, frozen=True, kw_only=True):
+    """Packets by the code point with which they came (RFC 3168 section 5), as a QUIC client counts
+    them."""
+
+    ect0: int
+    ect1: int
+    ce: int
+
+
 class Transport(Struct, frozen=True, kw_only=True):
     """The origin's sending side of a connection when it ended: TCP_INFO, or quinn's statistics.
 
@@ -195,6 +204,9 @@ class Transport(Struct, frozen=True, kw_only=True):
     lost_packets: int = 0
     """Packets declared lost; over TCP, packets retransmitted."""
     congestion_events: int | None = None
+    ecn_counts: EcnCounts | None = None
+    """What the client counted in its ACK_ECN frames (RFC 9000 section 19.3.2); None over TCP,
+    without ECN, and in older capsules."""
     packet_bytes: int = 0
     """UDP payload of a full packet, or TCP's segment size."""
     ack_frequency_frames: int | None = None
@@ -284,6 +296,16 @@ class FarEnd(Struct, frozen=True, kw_only=True, omit_defaults=True):
     field."""
     first_early_us: int | None = None
     """When the first packet with early data reached the link."""
+    ect0: int | None = None
+    """Packets of `packets` that came as ECT(0); None in capsules older than the field."""
+    ect1: int = 0
+    """Packets that came as ECT(1)."""
+    ce: int = 0
+    """Packets that were marked before the link."""
+    classic_ecn: int = 0
+    """SYN/ACKs that agreed to ECN by RFC 3168."""
+    accurate_ecn: int = 0
+    """SYN/ACKs that agreed to AccECN (RFC 9768)."""
 
 
 class HostLoss(Struct, frozen=True, kw_only=True):

@@ -1,5 +1,5 @@
-"""Background load by iperf3 (https://software.es.net/iperf), with one server and one client per
-load."""
+"""Background load. TCP and UDP by iperf3 (https://software.es.net/iperf), with one server and one
+client per load; QUIC by `dragstrip.testbed.bulk_quic`."""
 
 import contextlib
 import shutil
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import msgspec
 
 from dragstrip.model.background import Background, BackgroundReport
+from dragstrip.testbed.bulk_quic import BulkQuic, bulk_quic
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.net.link import Link
 from dragstrip.testbed.net.namespaces import NamespaceName, Namespaces
@@ -30,13 +31,15 @@ class RunningBackground:
     """Running background loads, which `background` starts."""
 
     loads: Sequence[Background]
-    clients: Sequence["subprocess.Popen[bytes]"]
+    clients: Sequence["subprocess.Popen[bytes] | BulkQuic"]
 
     def stop(self) -> tuple[BackgroundReport, ...]:
         """End every flow and return what each load sent. Raises `TestbedError` if a load had
         failed."""
         return tuple(
-            _report(load, client.communicate()[0])
+            client.report()
+            if isinstance(client, BulkQuic)
+            else _report(load, client.communicate()[0])
             for load, client in zip(self.loads, self.clients, strict=True)
         )
 
@@ -49,19 +52,23 @@ def background(
 
     The lead times begin when packets of each load are seen in the link. Raises `TestbedError`.
     """
-    if loads and not shutil.which("iperf3"):
+    if any(load.kind != "quic" for load in loads) and not shutil.which("iperf3"):
         raise TestbedError("background load needs iperf3: install the package iperf3")
     with contextlib.ExitStack() as stack:
         for i, load in enumerate(loads):
+            if load.kind == "quic":
+                continue
             sink: NamespaceName = "client" if load.direction == "down" else "origin"
             server = stack.enter_context(_child(spaces, sink, *_server(i)))
             assert server.stdout
             while line := server.stdout.readline():
                 if b"listening" in line:
                     break
-        clients = [
+        clients: list[subprocess.Popen[bytes] | BulkQuic] = [
             stack.enter_context(
-                _child(
+                bulk_quic(spaces, load, i)
+                if load.kind == "quic"
+                else _child(
                     spaces, "origin" if load.direction == "down" else "client", *_client(i, load)
                 )
             )

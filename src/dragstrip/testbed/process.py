@@ -54,12 +54,16 @@ class JsonProcess:
     ) -> T:
         """Send one command and return its answer as type `answer`. Raises `TestbedError`, and
         `ProgramEnded` if the child is gone."""
+        self.tell(cmd, **fields)
+        return self._decoded(self._line(within_s, f" {cmd!r}"), answer)
+
+    def tell(self, cmd: str, **fields: Any) -> None:
+        """Send one command whose answer is of no interest: the last one. Raises `ProgramEnded`."""
         try:
             self._stdin.write(msgspec.json.encode({"cmd": cmd, **fields}) + b"\n")
             self._stdin.flush()
         except BrokenPipeError:
             raise self._died(f"before {cmd!r}") from None
-        return self._decoded(self._line(within_s, f" {cmd!r}"), answer)
 
     def _decoded(self, line: bytes, answer: type[T]) -> T:
         try:

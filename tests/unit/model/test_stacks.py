@@ -1,11 +1,15 @@
 """Stacks as data: known by name, varied in a study, told apart in words."""
 
+import re
+from typing import Any
+
 import msgspec
 import pytest
 from msgspec import structs
 
 import made
 from dragstrip.browsers.chromium import stack_flags
+from dragstrip.model.background import Background
 from dragstrip.model.errors import InputError
 from dragstrip.model.stack import Stack, differences
 from dragstrip.model.study import Study
@@ -234,3 +238,59 @@ def test_fast_open_saves_a_round_trip_and_no_browser_has_it():
 
 def found_differences(stack: Stack) -> set[str]:
     return {what for what, *_ in differences(find_stack("TCP+"), stack)}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"protocol": "h2", "congestion": "prague", "ecn": "l4s"}, "prague does not exist for h2"),
+        ({"protocol": "h1", "congestion": "bbr3"}, "bbr3 does not exist for h1: use h3"),
+        ({"protocol": "h3", "congestion": "dctcp", "ecn": True}, "dctcp does not exist for h3"),
+        ({"protocol": "h2", "congestion": "dctcp"}, "dctcp needs ecn"),
+        ({"protocol": "h3", "congestion": "prague"}, 'prague needs ecn = "l4s"'),
+        ({"protocol": "h3", "congestion": "prague", "ecn": True}, 'prague needs ecn = "l4s"'),
+        ({"protocol": "h3", "ecn": "l4s"}, "l4s needs congestion prague"),
+        ({"protocol": "h2", "ecn": "l4s"}, "l4s does not exist for TCP"),
+        ({"protocol": "h3", "ecn": "accurate"}, "always counts marks"),
+        ({"protocol": "h3", "congestion": "bbr3", "slow_start_exit": "none"}, "does not exist for"),
+    ],
+)
+def test_a_sender_that_does_not_exist_is_one_clear_error(wrong: dict[str, Any], said: str):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        Stack(name="x", **wrong)
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        {"protocol": "h3", "congestion": "prague", "ecn": "l4s"},
+        {"protocol": "h3", "congestion": "bbr3"},
+        {"protocol": "h3", "congestion": "bbr3", "ecn": True},
+        {"protocol": "h2", "ecn": "accurate"},
+        {"protocol": "h1", "congestion": "dctcp", "ecn": "accurate"},
+        {"protocol": "h2", "congestion": "dctcp", "ecn": True},
+    ],
+)
+def test_senders_that_exist_are_told_apart(right: dict[str, Any]):
+    plain = Stack(name="x", protocol=right["protocol"])
+    other = Stack(name="x", **right)
+    assert other.fingerprint != plain.fingerprint
+    assert len(differences(plain, other)) == len(right) - 1
+    assert other.kernel_congestion in ("cubic", "dctcp")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"congestion": "prague"}, 'prague does not exist for tcp: use kind = "quic"'),
+        (
+            {"kind": "quic", "congestion": "dctcp"},
+            'dctcp does not exist for quic: use kind = "tcp"',
+        ),
+        ({"kind": "quic", "direction": "up"}, "no direction up"),
+        ({"kind": "quic", "rate_mbps": 1}, "rate_mbps is required for udp, and only allowed there"),
+    ],
+)
+def test_background_load_that_does_not_exist_is_one_clear_error(wrong: dict[str, Any], said: str):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        Background(**wrong)

@@ -12,8 +12,9 @@ from dragstrip.testbed.net.wires import route
 
 _FAST_OPEN, _STOCK = 3, 1
 """Values of net.ipv4.tcp_fastopen: for clients and servers, and Linux's default (only clients)."""
-_ECN, _PASSIVE = 1, 2
-"""Values of net.ipv4.tcp_ecn: request and accept ECN, and Linux's default (only accept ECN)."""
+_ECN = {False: 2, True: 1, "accurate": 3, "l4s": 2}
+"""Values of net.ipv4.tcp_ecn: accept ECN only (Linux's default), request and accept it, request and
+accept AccECN (since Linux 6.18). TCP has no L4S."""
 _STATE, _SYN_RECV = 3, "03"
 """Index of the state in a line of /proc/net/tcp, and the value of the state SYN_RECV."""
 _BUFFERS = ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
@@ -38,7 +39,7 @@ class Kernel:
         Socket buffers, slow start after idleness and ECN belong to a namespace. Each setting costs
         a process, so only settings that differ from the previous stack's are set.
         """
-        sends = stack.congestion, stack.initial_window_packets
+        sends = stack.kernel_congestion, stack.initial_window_packets
         receives = stack.receive_window_packets
         idle, fast_open, ecn = stack.slow_start_after_idle, stack.fast_open, stack.ecn
         shared = stack.buffer_bytes, idle, fast_open, ecn
@@ -50,7 +51,7 @@ class Kernel:
         if self._news("shared", shared):
             settings = [f"net.ipv4.tcp_slow_start_after_idle={int(idle)}"]
             settings.append(f"net.ipv4.tcp_fastopen={_FAST_OPEN if fast_open else _STOCK}")
-            settings.append(f"net.ipv4.tcp_ecn={_ECN if ecn else _PASSIVE}")
+            settings.append(f"net.ipv4.tcp_ecn={_ECN[ecn]}")
             settings += [f"{name}={self._sizes(name, stack.buffer_bytes)}" for name in _BUFFERS]
             for where in ("client", "origin"):
                 self._spaces.run(where, "sysctl", "-q", "-w", *settings)

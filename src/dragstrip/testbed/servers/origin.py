@@ -124,19 +124,22 @@ class Origin:
 
         `rtt_ms` is the network's round trip, for which a stack may hold responses.
         """
-        both = {"congestion": stack.congestion, "pacing": stack.pacing}
+        quic = "cubic" if stack.congestion == "dctcp" else stack.congestion
         self._process.ask(
             "tune",
             dict[str, Any],
             tcp={
-                **both,
+                "congestion": stack.kernel_congestion,
+                "pacing": stack.pacing,
                 "unsent_bytes": stack.unsent_bytes,
                 **({"fast_open": True} if stack.fast_open else {}),
             },
             quic={
-                **both,
+                "congestion": quic,
+                "pacing": stack.pacing,
                 "slow_start_exit": stack.slow_start_exit,
-                "ecn": stack.ecn,
+                "ecn": bool(stack.ecn),
+                "l4s": stack.ecn == "l4s",
                 "initial_window_packets": stack.initial_window_packets,
                 "udp_payload_bytes": stack.udp_payload_bytes,
                 "ack_every_packets": stack.ack_every_packets,
