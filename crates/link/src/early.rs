@@ -6,8 +6,8 @@
 
 use std::collections::HashMap;
 
-const TCP: u8 = 6;
-const UDP: u8 = 17;
+use crate::ip::{Parts, TCP, UDP};
+
 /// RFC 9293 section 3.1.
 const SYN: u8 = 0b10;
 /// RFC 8446 section 5.1: the content types of a ClientHello and of everything encrypted, and the
@@ -48,24 +48,9 @@ impl EarlyData {
     }
 
     fn read(&mut self, ip: &[u8], flow: u64) -> Option<bool> {
-        let (protocol, payload, length) = match ip.first()? >> 4 {
-            4 => {
-                let whole = u16::from_be_bytes([*ip.get(6)?, *ip.get(7)?]) & 0x3fff == 0;
-                let start = usize::from(ip[0] & 0xf) * 4;
-                let length = usize::from(u16::from_be_bytes([ip[2], ip[3]]));
-                if !whole {
-                    return None;
-                }
-                (*ip.get(9)?, start, length)
-            }
-            6 => {
-                let length = 40 + usize::from(u16::from_be_bytes([*ip.get(4)?, *ip.get(5)?]));
-                (*ip.get(6)?, 40, length)
-            }
-            _ => return None,
-        };
-        let segment = ip.get(payload..length.min(ip.len()))?;
-        match protocol {
+        let parts = Parts::of(ip).filter(|parts| !parts.fragment)?;
+        let segment = ip.get(parts.payload..parts.end.min(ip.len()))?;
+        match parts.protocol {
             UDP => Some(has_0rtt(segment.get(8..)?)),
             TCP => {
                 let data = segment.get(usize::from(segment.get(12)? >> 4) * 4..)?;

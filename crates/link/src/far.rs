@@ -6,10 +6,9 @@ use std::net::IpAddr;
 use serde::Serialize;
 
 use crate::header::{Ecn, Feedback};
+use crate::ip::{Parts, TCP, UDP};
 use crate::model::Packet;
 
-const TCP: u8 = 6;
-const UDP: u8 = 17;
 /// Most far ends that are listed. A page has one or two per host.
 const MOST: usize = 4096;
 
@@ -33,26 +32,18 @@ impl FarEnd {
     /// Reads an IPv4 or IPv6 packet: its source if the origin sends it, else its destination. None
     /// if it is neither or too short.
     pub fn of(ip: &[u8], origin_sends: bool) -> Option<Self> {
-        let (source, protocol, payload) = match ip.first()? >> 4 {
-            4 => {
-                let whole = u16::from_be_bytes([*ip.get(6)?, *ip.get(7)?]) & 0x3fff == 0;
-                let payload = ip.get(usize::from(ip[0] & 0xf) * 4..);
-                (12..16, *ip.get(9)?, payload.filter(|_| whole))
-            }
-            6 => (8..24, *ip.get(6)?, ip.get(40..)),
-            _ => return None,
-        };
+        let parts = Parts::of(ip)?;
         let far = if origin_sends {
-            source
+            parts.source.clone()
         } else {
-            source.end..source.end + source.len()
+            parts.destination.clone()
         };
-        let transport = match protocol {
+        let transport = match parts.protocol {
             TCP => Transport::Tcp,
             UDP => Transport::Udp,
             _ => Transport::Other,
         };
-        let ports = payload
+        let ports = (parts.whole(ip))
             .and_then(|bytes| bytes.get(..4))
             .filter(|_| transport != Transport::Other);
         let place = if origin_sends { 0 } else { 2 };

@@ -3,18 +3,15 @@
 use std::net::IpAddr;
 
 use crate::frame::updated;
+use crate::ip::{ICMP, ICMPV6, Parts, TCP, UDP};
 use crate::mss;
 use crate::splitmix::mix;
 
-const TCP: u8 = 6;
-const UDP: u8 = 17;
 /// RFC 9293 section 3.1: where the header's length and the flags stand.
 const TCP_OFFSET: usize = 12;
 const TCP_FLAGS: usize = 13;
 const SYN: u8 = 0b10;
 const ACK: u8 = 0b1_0000;
-const ICMP: u8 = 1;
-const ICMPV6: u8 = 58;
 /// RFC 791 section 3.1: in the byte of the flags.
 const DONT_FRAGMENT: u8 = 0x40;
 /// RFC 3168 section 5: the lower two bits of the former type of service or traffic class.
@@ -78,8 +75,8 @@ pub struct Header {
     pub feedback: Option<Feedback>,
     /// MSS that a SYN asks for, and the least bytes of IP and TCP header before such a segment.
     pub mss: Option<(u16, u32)>,
-    /// A router that drops it for its length may answer: it must not be fragmented, and is no error
-    /// of ICMP itself (RFC 1812 section 4.3.2.7).
+    /// A router that drops it for its length may answer: it must not be fragmented, names its sender,
+    /// and is no error of ICMP itself (RFC 1812 section 4.3.2.7).
     pub answerable: bool,
 }
 
@@ -90,37 +87,17 @@ impl Header {
     }
 
     fn read(ip: &[u8]) -> Option<Self> {
-        let (source, destination, protocol, ecn, payload) = match ip.first()? >> 4 {
-            4 => {
-                let start = usize::from(ip[0] & 0xf) * 4;
-                let whole = u16::from_be_bytes([*ip.get(6)?, *ip.get(7)?]) & 0x3fff == 0;
-                let payload = ip.get(start..).filter(|_| whole);
-                (
-                    ip.get(12..16)?,
-                    ip.get(16..20)?,
-                    ip[9],
-                    ip[1] & ECN,
-                    payload,
-                )
-            }
-            6 => {
-                let payload = ip.get(40..);
-                (
-                    ip.get(8..24)?,
-                    ip.get(24..40)?,
-                    ip[6],
-                    ip[1] >> 4 & ECN,
-                    payload,
-                )
-            }
-            _ => return None,
-        };
+        let parts = Parts::of(ip)?;
+        let (v4, protocol, payload) = (parts.version == 4, parts.protocol, parts.whole(ip));
+        let ecn = if v4 { ip[1] } else { ip[1] >> 4 };
         let has_ports = matches!(protocol, TCP | UDP);
         let ports = payload
             .and_then(|bytes| bytes.get(..4))
             .filter(|_| has_ports);
-        let (source, destination) = (hash(source), hash(destination));
-        let v4 = ip[0] >> 4 == 4;
+        let (source, destination) = (
+            hash(&ip[parts.source.clone()]),
+            hash(&ip[parts.destination.clone()]),
+        );
         let mss = payload
             .filter(|segment| protocol == TCP && opens(segment))
             .and_then(mss::find)
@@ -130,7 +107,9 @@ impl Header {
             (ICMPV6, Some(kind)) => kind & 0x80 == 0,
             _ => false,
         };
-        let answerable = !error && (!v4 || ip[6] & DONT_FRAGMENT != 0);
+        let answerable = !error
+            && names_a_node(&ip[parts.source.clone()])
+            && (!v4 || ip[6] & DONT_FRAGMENT != 0);
         let syn_data = protocol == TCP && payload.is_some_and(carries_syn_data);
         let feedback = payload.filter(|_| protocol == TCP).and_then(feedback);
         let ports = ports.map_or(0, |p| {
@@ -147,6 +126,15 @@ impl Header {
             mss,
             answerable,
         })
+    }
+}
+
+/// Whether an address is of a single node, so that errors may be sent to it (RFC 1812 section 4.3.2.7,
+/// RFC 4443 section 2.4).
+fn names_a_node(address: &[u8]) -> bool {
+    match address.len() {
+        4 => !matches!(address[0], 0 | 224..),
+        _ => address[0] != 0xff && address.iter().any(|&byte| byte != 0),
     }
 }
 
@@ -318,6 +306,38 @@ mod tests {
             assert_eq!(read(0b010, other), None);
         }
         assert_eq!(Header::of(&v4(0)).feedback, None);
+    }
+
+    #[test]
+    fn errors_go_to_senders_that_are_known_and_tell_of_no_error() {
+        let may = |packet: Vec<u8>, change: &dyn Fn(&mut Vec<u8>)| {
+            let mut packet = packet;
+            change(&mut packet);
+            Header::of(&packet).answerable
+        };
+        assert!(may(v4(0), &|_| ()) && may(v6(0), &|_| ()));
+        assert!(!may(v4(0), &|ip| ip[6] = 0), "it may be fragmented");
+        assert!(!may(v4(0), &|ip| ip[12..16].fill(0)));
+        assert!(!may(v4(0), &|ip| ip[12] = 239));
+        assert!(!may(v6(0), &|ip| ip[8..24].fill(0)));
+        assert!(!may(v6(0), &|ip| ip[8] = 0xff));
+        for (kind, told) in [(1, false), (2, false), (128, true), (135, true)] {
+            let message = [kind, 0, 0, 0];
+            let behind = crate::ip::tests::v6(&[(0, &crate::ip::tests::OPTIONS)], ICMPV6, &message);
+            assert_eq!(Header::of(&behind).answerable, told, "type {kind}");
+        }
+    }
+
+    #[test]
+    fn extension_headers_hide_neither_ports_nor_syns() {
+        let plain = v6(2);
+        let extended = crate::ip::tests::v6(&[(0, &crate::ip::tests::OPTIONS)], UDP, &plain[40..]);
+        assert_eq!(Header::of(&extended).flow, Header::of(&plain).flow);
+        let mut syn = [0; 24];
+        (syn[12], syn[13]) = (6 << 4, SYN);
+        syn[20..].copy_from_slice(&[2, 4, 5, 160]);
+        let opened = crate::ip::tests::v6(&[(60, &crate::ip::tests::OPTIONS)], TCP, &syn);
+        assert_eq!(Header::of(&opened).mss, Some((1440, 60)));
     }
 
     #[test]

@@ -24,6 +24,7 @@ mod drops;
 mod early;
 mod forward;
 mod frame;
+mod ip;
 mod mss;
 mod pace;
 mod pool;

@@ -1,6 +1,7 @@
 //! The MSS option of SYNs: RFC 9293 section 3.7.1.
 
 use crate::frame::{IP, owed, updated};
+use crate::ip::Parts;
 
 const END: u8 = 0;
 const NO_OPERATION: u8 = 1;
@@ -30,12 +31,10 @@ pub fn find(segment: &[u8]) -> Option<(usize, u16)> {
 /// Writes a value into the SYN of a frame, and corrects its checksum. One that the kernel still owes
 /// covers the value by itself.
 pub fn clamp(frame: &mut [u8], mss: u16) {
-    let Some(first) = frame.get(IP) else { return };
-    let header = match first >> 4 {
-        4 => usize::from(first & 0xf) * 4,
-        _ => 40,
+    let Some(parts) = frame.get(IP..).and_then(Parts::of) else {
+        return;
     };
-    let start = IP + header;
+    let start = IP + parts.payload;
     let Some((at, before)) = frame.get(start..).and_then(find) else {
         return;
     };

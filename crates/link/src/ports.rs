@@ -1,8 +1,6 @@
 //! Which packets the link shapes: those of some ports, or all.
 
-const TCP: u8 = 6;
-const UDP: u8 = 17;
-const FRAGMENT: u8 = 44;
+use crate::ip::{Parts, TCP, UDP};
 
 /// Ranges of ports, both ends included; none means that every packet is shaped.
 #[derive(Clone, Default)]
@@ -39,17 +37,14 @@ enum Kind {
 }
 
 fn read(ip: &[u8]) -> Kind {
-    let (protocol, start) = match ip.first().map(|byte| byte >> 4) {
-        Some(4) if ip.len() >= 20 => {
-            let whole = u16::from_be_bytes([ip[6], ip[7]]) & 0x3fff == 0;
-            let protocol = if whole { ip[9] } else { FRAGMENT };
-            (protocol, usize::from(ip[0] & 0xf) * 4)
-        }
-        Some(6) if ip.len() >= 40 => (ip[6], 40),
-        _ => return Kind::Other,
+    let Some(parts) = Parts::of(ip) else {
+        return Kind::Other;
     };
-    match (protocol, ip.get(start..start + 4)) {
-        (FRAGMENT, _) => Kind::Fragment,
+    match (
+        parts.protocol,
+        parts.whole(ip).and_then(|p| p.first_chunk()),
+    ) {
+        _ if parts.fragment => Kind::Fragment,
         (TCP | UDP, Some(&[a, b, c, d])) => {
             Kind::Ports(u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
         }
@@ -97,7 +92,8 @@ mod tests {
         let mut fragment = v4(UDP);
         fragment[7] = 0xb9;
         assert!(ports.shape(&fragment));
-        assert!(ports.shape(&v6(FRAGMENT)));
+        let offset = [0, 0, 8, 0, 0, 0, 9];
+        assert!(ports.shape(&crate::ip::tests::v6(&[(44, &offset)], UDP, &[7; 8])));
         assert!(!Ports::new(vec![(0, 65535)]).shape(&v4(1)));
         for bytes in [&[][..], &[0x45], &[0x60; 20], &[0xff; 60]] {
             assert!(!ports.shape(bytes));

@@ -3,17 +3,14 @@
 use std::ops::Range;
 
 use crate::frame::{ETHERTYPE, IP, checksum, complete};
+use crate::ip::{ICMP, ICMPV6, V4_HEADER, V6_HEADER};
 use crate::socket::VNET_HEADER;
 
 /// RFC 1812 section 4.3.2.3: as much of the packet as fits an answer of 576 bytes.
 const MOST_V4: usize = 576;
 /// RFC 4443 section 3.2: as much as fits the least MTU of IPv6.
 const MOST_V6: usize = 1280;
-const V4_HEADER: usize = 20;
-const V6_HEADER: usize = 40;
 const ICMP_HEADER: usize = 8;
-const ICMP: u8 = 1;
-const ICMPV6: u8 = 58;
 /// Destination unreachable, fragmentation needed and DF set.
 const FRAGMENTATION_NEEDED: [u8; 2] = [3, 4];
 const PACKET_TOO_BIG: [u8; 2] = [2, 0];

@@ -27,6 +27,7 @@ from dragstrip.browsers.load import Load, done_of, fresh_session, load
 from dragstrip.browsers.place import AS_NOBODY, BrowserPlace, fresh_home, living_in
 from dragstrip.browsers.slowdown import measured
 from dragstrip.model.browsers import TODAY, is_path
+from dragstrip.model.family import bracketed
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.study import Client
@@ -87,16 +88,19 @@ def stack_flags(
     if stack.protocol == "gquic":
         forced = ",".join(f"{host}:443" for host in addresses)
         flags.append(f"--origin-to-force-quic-on={forced}")
-    port = port_of(stack.serving)
-    places = (addresses_of if port == PORT else places_of)(stack.serving, addresses)
+    if port_of(stack.serving) == PORT:
+        places = {h: bracketed(ip) for h, ip in addresses_of(stack.serving, addresses).items()}
+    else:
+        places = places_of(stack.serving, addresses)
     if places:  # live pages use the internet's names
         flags.append(_resolver_rules(places))  # a port in a rule would hold for http:// as well
     return tuple(flags)
 
 
 def _resolver_rules(places: Mapping[str, str]) -> str:
-    """Return a flag value that resolves only these hosts, each to an address or ``IP:PORT``."""
-    rules = ", ".join(f"MAP {host} {place}" for host, place in places.items())
+    """Return a flag value that resolves only these hosts, each to an address as in URLs, or to
+    address and port."""
+    rules = ", ".join(f"MAP {host} {at}" for host, at in places.items())
     return f"--host-resolver-rules={rules}, MAP * ~NOTFOUND"
 
 
@@ -226,7 +230,8 @@ def inside(bed: Testbed) -> BrowserPlace:
     else:
         # The process is unprivileged and has no route out (decision 0001).
         arrange = []
-        flags = ("--no-sandbox", _resolver_rules(bed.addresses))
+        known = {host: bracketed(ip) for host, ip in bed.addresses.items()}
+        flags = ("--no-sandbox", _resolver_rules(known))
     return BrowserPlace(
         command=lambda *argv: [
             "env",

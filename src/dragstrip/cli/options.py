@@ -37,7 +37,8 @@ Networks = Annotated[
         help="A name (`dragstrip list networks`); rate/one-way delay, symmetric and lossless "
         "(100mbit/50ms); down/up/delay/loss/queue, each per direction "
         "(10.5mbit/2.8mbit/37ms/0%/200ms); or trace:FILE, recorded rates "
-        "(docs/howto/traces.md). Repeat it for several.",
+        "(docs/howto/traces.md). ipv6: before any of them races over IPv6 (docs/howto/ipv6.md). "
+        "Repeat it for several.",
         autocompletion=network_names,
         show_default=False,
     ),

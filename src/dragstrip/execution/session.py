@@ -5,6 +5,7 @@ import hashlib
 import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 from msgspec import structs
@@ -15,6 +16,7 @@ from dragstrip.execution.open_browsers import OpenBrowser, OpenBrowsers
 from dragstrip.execution.orders import MadeVisit, Visitor, VisitOrder
 from dragstrip.model.addresses import servers
 from dragstrip.model.clock import NETWORK
+from dragstrip.model.family import Family
 from dragstrip.model.page import Page
 from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.study import Client, Study
@@ -49,10 +51,10 @@ def visit_session(
     """
     with open_session(study, artefacts) as session, precedence(session.spaces) as ahead:
         start = _start()
-        for page in rehearsed:
+        for page, family in product(rehearsed, families(study)):
             for stack in study.visited:
                 for connection in study.connections:
-                    session.rehearse(study.page(page), stack, connection)
+                    session.rehearse(study.page(page), stack, connection, family)
         patience = Patience()
         last: Visit | None = None
         block: tuple[str, int] | None = None
@@ -105,21 +107,28 @@ def open_session(study: Study, artefacts: Path | None = None) -> Iterator["Sessi
     loads live pages from the internet. Files of its browsers go to `artefacts`."""
     live = any(page.live for page in study.pages)
     ca = Path(study.ca) if study.ca else None
-    page_layouts = layouts(servers(page, study.addresses) for page in study.pages)
+    placed: dict[tuple[str, Family], Layout] = {}
+    for family in families(study):
+        made = layouts((servers(page, study.addresses) for page in study.pages), family)
+        names = (page.name for page in study.pages)
+        placed |= {(name, family): layout for name, layout in zip(names, made, strict=True)}
     with contextlib.ExitStack() as resources:
-        bed = resources.enter_context(live_testbed(ca) if live else testbed_of(page_layouts))
+        bed = resources.enter_context(live_testbed(ca) if live else testbed_of([*placed.values()]))
         yield Session(
             bed,
             study.client,
             resources,
             artefacts,
-            layouts={
-                page.name: layout for page, layout in zip(study.pages, page_layouts, strict=True)
-            },
+            layouts=placed,
             think=study.think_time,
             warm_ups=study.warm_ups,
             rehearse_each=study.clock != NETWORK,
         )
+
+
+def families(study: Study) -> list[Family]:
+    """The address families of the study's networks. A testbed has IPv6 only if one needs it."""
+    return sorted({network.family for network in study.networks})
 
 
 class Session:
@@ -135,7 +144,7 @@ class Session:
         resources: contextlib.ExitStack,
         artefacts: Path | None = None,
         *,
-        layouts: Mapping[str, Layout],
+        layouts: Mapping[tuple[str, Family], Layout],
         think: bool = False,
         warm_ups: int = 0,
         rehearse_each: bool = True,
@@ -152,7 +161,7 @@ class Session:
         self._known_there: set[tuple[str, OpenBrowser, ConnectionMode]] = set()
         """Combinations of page digest, browser and connection mode that were rehearsed in open
         browsers."""
-        self._serving: Page | None = None
+        self._serving: tuple[Page, Family] | None = None
         self._rehearsed: dict[tuple[str, OpenBrowser, ConnectionMode], Rehearsal] = {}
 
     @property
@@ -162,7 +171,7 @@ class Session:
     def visit(self, plan: VisitPlan) -> tuple[Visit, Load]:
         """Make one visit. Raises `TestbedError` or `BrowserError` if the testbed breaks."""
         block = plan.block
-        browser = self.rehearse(plan.page, plan.stack, block.connection)
+        browser = self.rehearse(plan.page, plan.stack, block.connection, plan.network.family)
         plan = replace(
             plan,
             known_misses=self._known(plan.page),
@@ -177,7 +186,13 @@ class Session:
                 visit(self._bed, browser, plan)
         return visit(self._bed, browser, plan)
 
-    def rehearse(self, page: Page, stack: Stack, connection: ConnectionMode = "first") -> Driven:
+    def rehearse(
+        self,
+        page: Page,
+        stack: Stack,
+        connection: ConnectionMode = "first",
+        family: Family = 4,
+    ) -> Driven:
         """Rehearse the page unless that is done, and return the browser that visits it with this
         stack. Raises as `visit` does.
 
@@ -186,10 +201,10 @@ class Session:
         page. With the clock `network`, in which computing takes no time, one rehearsal in a
         separate browser serves all protocols. With other clocks each browser rehearses by itself.
         """
-        if page is not self._serving:
+        if self._serving is None or page is not self._serving[0] or family != self._serving[1]:
             if not page.live:
-                self._bed.serve(page, self._layouts[page.name], think=self._think)
-            self._serving = page
+                self._bed.serve(page, self._layouts[page.name, family], think=self._think)
+            self._serving = page, family
         needed = self._browsers.needed(page, stack)
         if not self._rehearses_each:
             if not self._rehearsals(page, stack, connection):

@@ -7,6 +7,7 @@ from msgspec import Struct, structs
 
 from dragstrip.model.background import Background
 from dragstrip.model.effects import STAGES, Direction, Side, Stage
+from dragstrip.model.family import LEAST_MTU, Family
 from dragstrip.model.units import (
     UnitError,
     parse_duration_ms,
@@ -53,6 +54,19 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     with the Ethernet header's 14 bytes (`l2`, as in netem)."""
     background: tuple[Background, ...] = ()
     """Other traffic on the same link during a visit."""
+    family: Family = 4
+    """IPv4 or IPv6: every host of a recorded page has addresses of this family alone. An IPv6
+    packet's header is 20 bytes longer, so a full packet carries 20 bytes less."""
+
+    def __post_init__(self) -> None:
+        least = LEAST_MTU[self.family]
+        for side in STAGES:
+            mtu = self.direction(side).mtu
+            if self.family == 6 and mtu is not None and mtu < least:
+                raise ValueError(
+                    f"{side}.mtu is {mtu}, and every link carries IPv6 packets of {least} bytes "
+                    f"(RFC 8200 section 5): give at least {least}, or family = 4"
+                )
 
     @property
     def chance(self) -> bool:
@@ -103,6 +117,8 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         if self.accounting != "l3":
             more.append(f"bytes are counted at {self.accounting.upper()}")
         more += [f"background load: {load.describe()}" for load in self.background]
+        if self.family != 4:
+            more.append(f"over IPv{self.family}")
         return (
             f"down {rate(self.down)}, up {rate(self.up)}; one-way delay "
             f"{plain(self.down.delay_ms)}/{plain(self.up.delay_ms)} ms (round trip "

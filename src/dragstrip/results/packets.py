@@ -15,10 +15,12 @@ import polars as pl
 from msgspec import Struct, structs
 
 from dragstrip.model.errors import InputError
+from dragstrip.model.family import place
 from dragstrip.model.stack import Protocol
 
 _FIELDS = (
     "frame.time_epoch frame.len frame.interface_name frame.comment frame.protocols ip.src ip.dst "
+    "ipv6.src ipv6.dst "
     "tcp.stream tcp.srcport tcp.dstport tcp.seq tcp.ack tcp.len tcp.flags "
     "udp.stream udp.srcport udp.dstport udp.length tls.handshake.extensions_server_name "
     "http.request.uri http2.streamid http2.type http2.length http2.headers.path "
@@ -137,7 +139,7 @@ def _packets(rows: Iterable[dict[str, str]], started_us: int) -> Iterator[Packet
         )
         left = _LEFT.search(row["frame.comment"])
         up = row["frame.interface_name"] == "up"
-        ends = [f"{row[f'ip.{end}']}:{row[f'{kind}.{end}port']}" for end in ("src", "dst")]
+        ends = [_place(row, kind, end) for end in ("src", "dst")]
         flow = f"{kind}-{row[f'{kind}.stream']}"
         http = _http(row, up=up)
         fresh = [s for s in http.requests if (flow, s) not in begun]
@@ -162,6 +164,13 @@ def _packets(rows: Iterable[dict[str, str]], started_us: int) -> Iterator[Packet
             requests=fresh,
             paths=http.paths,
         )
+
+
+def _place(row: dict[str, str], kind: str, end: str) -> str:
+    """Return address and port of one end. An ICMP error quotes addresses too: the first
+    are its own."""
+    address = row[f"ip.{end}"] or row[f"ipv6.{end}"]
+    return place(address.partition(_MANY)[0], int(row[f"{kind}.{end}port"]))
 
 
 class _Http(Struct, frozen=True, kw_only=True):

@@ -7,7 +7,8 @@ from dragstrip.model.addresses import Addresses, servers
 from dragstrip.model.done import AT_LOAD
 from dragstrip.model.effects import HostPath
 from dragstrip.model.errors import InputError
-from dragstrip.model.network import Network
+from dragstrip.model.family import HEADER_BYTES, UDP_HEADER_BYTES
+from dragstrip.model.network import ETHERNET_MTU, Network
 from dragstrip.model.page import Page
 from dragstrip.model.servers import OURS
 from dragstrip.model.stack import Stack
@@ -29,6 +30,7 @@ def check(
     if live:
         _check_live(networks, stacks)
     check_clients(stacks)
+    _check_family(networks, stacks, live=live)
     _check_done(pages, stacks)
     _check_hints(pages, stacks)
     _check_ports(pages, stacks)
@@ -46,6 +48,31 @@ def check(
                 raise InputError(f"network {network.name!r} names {host}, which no page here has")
         for paths in (network.down.hosts, network.up.hosts):
             _check_paths(network.name, paths, pages, addresses)
+
+
+def _check_family(networks: Sequence[Network], stacks: Sequence[Stack], *, live: bool) -> None:
+    """Raise `InputError` for what does not go over a network's address family."""
+    for network in networks:
+        family = network.family
+        if live and family != 4:
+            raise InputError(
+                f"network {network.name!r} has family = {family}, and the hosts of a live page "
+                "have the addresses that the internet gives them: omit family, or race a recording"
+            )
+        most = ETHERNET_MTU - HEADER_BYTES[family] - UDP_HEADER_BYTES
+        for stack in stacks:
+            if family not in stack.serving.families:
+                raise InputError(
+                    f"stack {stack.name!r}: server {stack.server} cannot listen on IPv{family}, "
+                    f"which network {network.name!r} asks for: race it over another network, or "
+                    "race other stacks"
+                )
+            if stack.transport == "quic" and stack.udp_payload_bytes > most:
+                raise InputError(
+                    f"stack {stack.name!r}: with udp_payload_bytes = {stack.udp_payload_bytes} its "
+                    f"packets exceed Ethernet's {ETHERNET_MTU} bytes over IPv{family}, as network "
+                    f"{network.name!r} asks: give at most {most}"
+                )
 
 
 def _check_paths(

@@ -19,6 +19,9 @@ from dragstrip.study.networks import read_network
 from dragstrip.study.servers import stacks_of
 from dragstrip.study.tracefiles.network import PREFIX, trace_network
 
+OVER_IPV6 = "ipv6:"
+"""Prefix of a network's name or values that means the same network with `family = 6`."""
+
 
 @cache
 def networks() -> Mapping[str, Network]:
@@ -57,9 +60,16 @@ def make_stack(name: str, fields: Mapping[str, Any], known: Mapping[str, Stack])
 
 def find_network(text: str, folder: Path = Path()) -> Network:
     """Return a network, given by name, as ``100mbit/50ms`` or ``down/up/delay/loss/queue``, or as
-    ``trace:FILE`` with a file relative to `folder`. Raises `InputError`."""
+    ``trace:FILE`` with a file relative to `folder`. With ``ipv6:`` before any of them it is a
+    network over IPv6. Raises `InputError`."""
     if text in networks():
         return networks()[text]
+    if text.startswith(OVER_IPV6):
+        found = find_network(text.removeprefix(OVER_IPV6), folder)
+        try:
+            return structs.replace(found, name=f"{OVER_IPV6}{found.name}", family=6)
+        except ValueError as error:
+            raise InputError(f"network {text!r}: {error}") from None
     if text.startswith(PREFIX):
         return trace_network(text, folder)
     if "/" in text:
@@ -67,7 +77,8 @@ def find_network(text: str, folder: Path = Path()) -> Network:
     raise InputError(
         f"unknown network {text!r}{suggest(text, networks())}; choose from "
         f"{', '.join(networks())}, or give rate/delay like 100mbit/50ms, "
-        "down/up/delay/loss/queue like 10.5mbit/2.8mbit/37ms/0%/200ms, or trace:FILE"
+        "down/up/delay/loss/queue like 10.5mbit/2.8mbit/37ms/0%/200ms, or trace:FILE; "
+        f"each may have {OVER_IPV6} before it"
     )
 
 

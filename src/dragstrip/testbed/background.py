@@ -11,16 +11,16 @@ from dataclasses import dataclass
 import msgspec
 
 from dragstrip.model.background import Background, BackgroundReport
+from dragstrip.model.family import HEADER_BYTES, UDP_HEADER_BYTES, Family
+from dragstrip.model.network import ETHERNET_MTU
 from dragstrip.testbed.bulk_quic import BulkQuic, bulk_quic
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.net.link import Link
 from dragstrip.testbed.net.namespaces import NamespaceName, Namespaces
-from dragstrip.testbed.net.wires import CLIENT_IP, GATEWAY_IP
+from dragstrip.testbed.net.wires import ENDS
 from dragstrip.testbed.process import until_stdin_ends
 
 _FIRST_PORT = 5201
-_UDP_PAYLOAD = 1472
-_UDP_PACKET = 1500
 _FLOWING_PACKETS = 20
 """Number of packets in a load's direction from which the load counts as running."""
 _LOOK_S = 0.02
@@ -46,9 +46,15 @@ class RunningBackground:
 
 @contextlib.contextmanager
 def background(
-    spaces: Namespaces, link: Link, loads: Sequence[Background], *, patience_s: float = 30.0
+    spaces: Namespaces,
+    link: Link,
+    loads: Sequence[Background],
+    family: Family = 4,
+    *,
+    patience_s: float = 30.0,
 ) -> Iterator[RunningBackground]:
-    """Run `loads` to the end of the context. The context begins when the longest lead time is over.
+    """Run `loads` over an address family to the end of the context. The context begins when the
+    longest lead time is over.
 
     The lead times begin when packets of each load are seen in the link. Raises `TestbedError`.
     """
@@ -66,10 +72,12 @@ def background(
                     break
         clients: list[subprocess.Popen[bytes] | BulkQuic] = [
             stack.enter_context(
-                bulk_quic(spaces, load, i)
+                bulk_quic(spaces, load, i, family)
                 if load.kind == "quic"
                 else _child(
-                    spaces, "origin" if load.direction == "down" else "client", *_client(i, load)
+                    spaces,
+                    "origin" if load.direction == "down" else "client",
+                    *_client(i, load, family),
                 )
             )
             for i, load in enumerate(loads)
@@ -84,14 +92,15 @@ def _server(i: int) -> list[str]:
     return ["iperf3", "--server", "--one-off", "--forceflush", "--port", str(_FIRST_PORT + i)]
 
 
-def _client(i: int, load: Background) -> list[str]:
-    to = CLIENT_IP if load.direction == "down" else GATEWAY_IP
+def _client(i: int, load: Background, family: Family) -> list[str]:
+    to = ENDS[family]["client" if load.direction == "down" else "origin"]
     argv = ["iperf3", "--client", to, "--port", str(_FIRST_PORT + i), "--json", "--time", "0"]
     argv += ["--parallel", str(load.flows)]
     if load.rate_mbps is None:
         return [*argv, "--congestion", load.congestion]
-    payload_bps = round(load.rate_mbps * 1e6 * _UDP_PAYLOAD / _UDP_PACKET)
-    return [*argv, "--udp", "--bitrate", str(payload_bps), "--length", str(_UDP_PAYLOAD)]
+    payload = ETHERNET_MTU - HEADER_BYTES[family] - UDP_HEADER_BYTES
+    payload_bps = round(load.rate_mbps * 1e6 * payload / ETHERNET_MTU)
+    return [*argv, "--udp", "--bitrate", str(payload_bps), "--length", str(payload)]
 
 
 def _await_flow(link: Link, loads: Sequence[Background], patience_s: float) -> None:

@@ -14,12 +14,13 @@ from typing import Any
 from msgspec import Struct
 
 from dragstrip.model.background import Background, BackgroundReport
+from dragstrip.model.family import Family, place
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Connection
 from dragstrip.pages.format.archive import write_page
 from dragstrip.pages.format.recording import Recorded, Recording
 from dragstrip.testbed.net.namespaces import Namespaces
-from dragstrip.testbed.net.wires import GATEWAY_IP
+from dragstrip.testbed.net.wires import ENDS
 from dragstrip.testbed.process import JsonProcess, json_process
 from dragstrip.testbed.programs import program
 
@@ -55,8 +56,10 @@ class _Connections(Struct, frozen=True, kw_only=True):
 
 
 @contextlib.contextmanager
-def bulk_quic(spaces: Namespaces, load: Background, number: int) -> Iterator[BulkQuic]:
-    """Run the load to the end of the context; `number` tells it from others. Raises
+def bulk_quic(
+    spaces: Namespaces, load: Background, number: int, family: Family = 4
+) -> Iterator[BulkQuic]:
+    """Run the load over an address family to the end of the context; `number` tells it from others. Raises
     `TestbedError`."""
     first = _FIRST_PORT + number * _PORTS_PER_LOAD
     with contextlib.ExitStack() as stack:
@@ -69,7 +72,7 @@ def bulk_quic(spaces: Namespaces, load: Background, number: int) -> Iterator[Bul
             origin.ask("page", dict[str, Any], path=str(page.path))
             origin.ask("tune", dict[str, Any], quic=_quic(load))
             loader = _run(stack, spaces, "loader", folder, port, "--seed", port)
-            loader.tell("load", **_fetches(port, ca))
+            loader.tell("load", **_fetches(place(ENDS[family]["origin"], port), ca))
             origins.append(origin)
         yield BulkQuic(load, tuple(origins), time.monotonic())
 
@@ -105,7 +108,7 @@ def _quic(load: Background) -> dict[str, object]:
     }
 
 
-def _fetches(port: int, ca: Path) -> dict[str, object]:
+def _fetches(where: str, ca: Path) -> dict[str, object]:
     """Objects one after the other, several at once."""
     resources: list[dict[str, object]] = [{"url": f"https://{_HOST}/", "kind": "document"}]
     for i in range(1, _OBJECTS):
@@ -113,7 +116,7 @@ def _fetches(port: int, ca: Path) -> dict[str, object]:
         resources.append({"url": f"https://{_HOST}/object", "kind": "image", "after": after})
     return {
         "page": {"resources": resources, "load_event": {"delay_ms": 0}},
-        "hosts": {_HOST: f"{GATEWAY_IP}:{port}"},
+        "hosts": {_HOST: where},
         "protocol": "h3",
         "ca": str(ca),
         "limits": {"time_ms": _LONGEST_MS, "bytes": _OBJECTS * _OBJECT_BYTES, "quiet_ms": 0},

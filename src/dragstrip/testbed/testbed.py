@@ -1,10 +1,11 @@
 """Opens a whole testbed: namespaces, wires, link and origin, as one context manager."""
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dragstrip.model.family import Family, family_of
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
 from dragstrip.pages.coded import coded
@@ -82,8 +83,10 @@ def testbed_of(layouts: Sequence[Layout]) -> Iterator[Testbed]:
     ends. Raises `TestbedError` if this machine cannot make a testbed.
     """
     first = layouts[0]
+    addresses = [ip for layout in layouts for ip in layout.addresses.values()]
+    families: Collection[Family] = {4, *map(family_of, addresses)}
     with workspace() as folder, namespaces() as spaces:
-        wire_up(spaces, (ip for layout in layouts for ip in layout.addresses.values()))
+        wire_up(spaces, addresses, families)
         errors = folder / "link.err"
         with (
             emulated_link(spaces, errors, first.addresses) as link,
@@ -94,6 +97,6 @@ def testbed_of(layouts: Sequence[Layout]) -> Iterator[Testbed]:
                 workspace=folder,
                 link=link,
                 origin=server,
-                kernel=Kernel(spaces, at_origin=server.pid),
+                kernel=Kernel(spaces, at_origin=server.pid, families=families),
                 layout=first,
             )

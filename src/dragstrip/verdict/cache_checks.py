@@ -10,6 +10,7 @@ use.
 from collections.abc import Iterator, Mapping
 from urllib.parse import urldefrag
 
+from dragstrip.model.family import address_in
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Reason, Request, Visit
@@ -58,7 +59,7 @@ def _in_time(visit: Visit, request: Request, sent_us: Mapping[tuple[str, str], i
 def _hinted(visit: Visit, page: Page, request: Request) -> bool:
     """Return whether a 103 answer named the request, judged without a server's log: more bytes
     crossed the link from its host than the browser reports, by at least the answer's size."""
-    host = visit.addresses.get(request.host, "").rpartition(":")[0]
+    host = address_in(visit.addresses.get(request.host, ""))
     ends = visit.link.down.far_ends if visit.link else None
     if not request.hinted or ends is None:
         return False
@@ -69,7 +70,7 @@ def _hinted(visit: Visit, page: Page, request: Request) -> bool:
 
 
 def _address(visit: Visit, request: Request) -> str:
-    return request.remote_ip or visit.addresses.get(request.host, "").rpartition(":")[0]
+    return request.remote_ip or address_in(visit.addresses.get(request.host, ""))
 
 
 def _size(page: Page, request: Request) -> int:

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from dragstrip.model.effects import Side
+from dragstrip.model.family import address_in, port_in
 from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Connection, FarEnd, Reason, Request, Visit
@@ -69,11 +70,12 @@ def _by_host(visit: Visit) -> dict[str, list[Request]]:
 
 def _udp(visit: Visit, host: str, side: Side) -> FarEnd | None:
     """Return the traffic to or from a host over UDP; None if unknown."""
-    address, _, port = visit.addresses.get(host, "").rpartition(":")
+    home = visit.addresses.get(host, "")
+    address = address_in(home)
     ends = visit.link.direction(side).far_ends if visit.link else None
     if ends is None or not address:
         return None
-    none = FarEnd(address=address, port=int(port), transport="udp", packets=0, bytes=0)
+    none = FarEnd(address=address, port=port_in(home), transport="udp", packets=0, bytes=0)
     matching = (e for e in ends if (e.address, e.transport) == (address, "udp"))
     return next(matching, none)
 

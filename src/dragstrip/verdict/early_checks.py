@@ -8,6 +8,7 @@ server a round trip later, after the client's reply to the server's first flight
 
 from collections.abc import Iterator
 
+from dragstrip.model.family import address_in
 from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
@@ -205,4 +206,4 @@ def lost_before(visit: Visit, served: Served) -> bool:
 
 
 def _address(visit: Visit, host: str) -> str:
-    return visit.addresses.get(host, "").rpartition(":")[0]
+    return address_in(visit.addresses.get(host, ""))

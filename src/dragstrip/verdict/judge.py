@@ -185,6 +185,7 @@ def _reasons(
     yield from fast_open_checks.fast_open(visit, stack)
     yield from ecn_checks.ecn(visit, stack)
     yield from path_checks.origin(visit)
+    yield from path_checks.one_family(visit, network)
     yield from path_checks.crossed(visit)
     yield from path_checks.vouched(visit)
     yield from path_checks.direct(visit)

@@ -9,6 +9,8 @@ from collections.abc import Container, Iterator, Sequence
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from dragstrip.model.family import address_in, family_of, place, port_in
+from dragstrip.model.network import Network
 from dragstrip.model.visit import FarEnd, Reason, Request, Visit
 from dragstrip.verdict.request_checks import some
 
@@ -26,7 +28,7 @@ def origin(visit: Visit) -> Iterator[Reason]:
     if not visit.addresses:
         return
     foreign = [
-        f"{r.url} by {r.remote_ip}:{r.remote_port}"
+        f"{r.url} by {place(r.remote_ip, r.remote_port or 0)}"
         for r in _answered(visit)
         if r.remote_ip and not _at_home(visit, r)
     ]
@@ -44,7 +46,7 @@ def origin(visit: Visit) -> Iterator[Reason]:
         ([end for end in elsewhere if end not in names], "packets went elsewhere, or came from it"),
     ):
         if ends:
-            places = (f"{end.address}:{end.port} ({end.transport})" for end in ends)
+            places = (f"{place(end.address, end.port)} ({end.transport})" for end in ends)
             yield Reason("stack-drift", f"{what}: {some(places)}")
 
 
@@ -70,6 +72,26 @@ def crossed(visit: Visit) -> Iterator[Reason]:
         yield Reason("link-drift", f"nothing crossed the link to {some(unasked)}, which answered")
 
 
+def one_family(visit: Visit, network: Network) -> Iterator[Reason]:
+    """Reasons if an answer, a connection or a packet used the other address family than the
+    network's. The testbed serves a page at addresses of one family alone, so a client that falls
+    back to the other, or a server that listens on the other, shows here."""
+    if not visit.addresses:
+        return
+    seen = {
+        "hosts were served at": (address_in(home) for home in visit.addresses.values()),
+        "answers came from": (r.remote_ip for r in _answered(visit)),
+        "connections were accepted at": (c.address or "" for c in visit.connections),
+        "packets crossed the link to or from": (end.address for end in _far_ends(visit)),
+    }
+    for what, addresses in seen.items():
+        other = sorted({a for a in addresses if a and family_of(a) != network.family})
+        if other:
+            yield Reason(
+                "stack-drift", f"the network is IPv{network.family}, but {what} {some(other)}"
+            )
+
+
 def vouched(visit: Visit) -> Iterator[Reason]:
     """Yield reasons for certificates that were not issued by the testbed's own CA."""
     strangers = [
@@ -92,14 +114,13 @@ def _answered(visit: Visit) -> list[Request]:
 
 
 def _at_home(visit: Visit, request: Request) -> bool:
-    place = visit.addresses.get(request.host, "")
-    address, _, port = place.rpartition(":")
+    home = visit.addresses.get(request.host, "")
+    port = port_in(home)
     if named := urlsplit(request.url).port:
-        port = str(named)
+        port = named
     elif request.url.startswith("http:"):
-        port = str(_HTTP)
-    ports = {str(request.remote_port)} if request.remote_port else {port}
-    return request.remote_ip == address and port in ports
+        port = _HTTP
+    return request.remote_ip == address_in(home) and port == (request.remote_port or port)
 
 
 def _far_ends(visit: Visit) -> Sequence[FarEnd]:
@@ -115,11 +136,11 @@ def _ours(visit: Visit, end: FarEnd, asked: Container[tuple[str, int]]) -> bool:
     """Return whether traffic with this far end belongs to the testbed. `asked` are addresses and
     ports that URLs of the visit name."""
     places = set(visit.addresses.values())
-    known = {place.rpartition(":")[0] for place in places}
+    known = {address_in(known) for known in places}
     if end.address not in known:
         return bool(visit.background)  # only the background load uses addresses without a host
     http = end.port == _HTTP and end.transport == "tcp"
-    return http or f"{end.address}:{end.port}" in places or (end.address, end.port) in asked
+    return http or place(end.address, end.port) in places or (end.address, end.port) in asked
 
 
 def _asked(visit: Visit) -> set[tuple[str, int]]:
@@ -131,7 +152,7 @@ def _asked(visit: Visit) -> set[tuple[str, int]]:
 
 
 def _address(visit: Visit, host: str) -> str:
-    return visit.addresses.get(host, "").rpartition(":")[0]
+    return address_in(visit.addresses.get(host, ""))
 
 
 def _bytes(ends: Sequence[FarEnd]) -> Counter[str]:

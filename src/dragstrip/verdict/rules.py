@@ -24,6 +24,7 @@ CHANGES: Mapping[int, tuple[str, ...]] = {
     21: (
         "each packet of a server must have the ECN code point of its stack, ECT(0) or ECT(1), and "
         "each TCP connection the feedback of marks that the stack claims",
+        "the address family of hosts, answers, connections and packets is the network's",
     ),
     20: (
         "what the link's active queue management must drop or mark is judged, and what it cannot",

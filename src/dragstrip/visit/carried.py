@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from dragstrip.model.family import address_in
 from dragstrip.model.visit import Connection, Served, Visit
 
 
@@ -33,7 +34,7 @@ def carried(visit: Visit) -> list[ConnectionLoad]:
 def address_of(visit: Visit, connection: Connection) -> str:
     """Return the address at which the server accepted the connection, if it reports one; otherwise
     the address of the connection's host; empty if neither is known."""
-    return connection.address or visit.addresses.get(connection.host or "", "").rpartition(":")[0]
+    return connection.address or address_in(visit.addresses.get(connection.host or "", ""))
 
 
 def coalesced(visit: Visit) -> list[Served]:

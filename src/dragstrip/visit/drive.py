@@ -15,6 +15,7 @@ from dragstrip.browsers.driven import Driven, Tab
 from dragstrip.browsers.exchanges import Exchange, received
 from dragstrip.browsers.load import Load
 from dragstrip.model.effects import Direction
+from dragstrip.model.family import address_in
 from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import ConnectionMode, Protocol, Stack
@@ -79,7 +80,9 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
         bed.link.configure(plan.network, plan.block.seed, wire.record)
         with (
             forgotten_mtu(bed.spaces, plan.network),
-            background(bed.spaces, bed.link, plan.network.background) as others,
+            background(
+                bed.spaces, bed.link, plan.network.background, plan.network.family
+            ) as others,
         ):
             browser_cpu_s, queue, host = browser.cpu_s(), RunQueue(bed.spaces), HostMeter()
             navigated = time.monotonic()
@@ -229,16 +232,16 @@ def places(
     wanted = {*plan.page.hosts, *(a.host for a in asked)}
     seen = {end.address for side in (link.up, link.down) for end in side.far_ends or ()}
     return {
-        host: place
-        for host, place in bed.places(plan.stack).items()
-        if host in wanted or place.rpartition(":")[0] in seen
+        host: at
+        for host, at in bed.places(plan.stack).items()
+        if host in wanted or address_in(at) in seen
     }
 
 
 def _sent_early(link: LinkReport, places: Mapping[str, str]) -> list[str]:
     """Return the hosts to which the link saw early data."""
     early = {end.address for end in link.up.far_ends or () if end.early_packets}
-    return [host for host, place in places.items() if place.rpartition(":")[0] in early]
+    return [host for host, at in places.items() if address_in(at) in early]
 
 
 def issuers(exchanges: Iterable[Exchange]) -> dict[str, str]:

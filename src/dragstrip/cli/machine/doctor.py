@@ -25,6 +25,7 @@ from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.catalogue import catalogue
 from dragstrip.testbed.legacy.install import lacking
 from dragstrip.testbed.net.refusals import container, refusal, wsl
+from dragstrip.testbed.net.wires import NO_IPV6, has_ipv6
 from dragstrip.testbed.packages import BASE, HEADLESS
 from dragstrip.testbed.programs import program
 from dragstrip.testbed.testbed import testbed
@@ -109,6 +110,13 @@ def _examine() -> Iterator[CheckResult]:
     yield _proxies()
     yield _steal()
     yield _speed()
+    yield CheckResult(
+        what="IPv6",
+        good=has_ipv6(),
+        needed=False,
+        found="in this kernel" if has_ipv6() else "not in this kernel",
+        mend=NO_IPV6,
+    )
     stale = sweep()
     yield CheckResult(what="stale testbeds", good=True, found=f"{len(stale)} removed")
     yield from _try_testbed()

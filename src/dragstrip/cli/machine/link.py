@@ -19,6 +19,7 @@ from dragstrip.cli.machine.link_options import (
     both,
     changed,
     each,
+    find_carried,
     find_profile,
     parse_exposed,
     parse_ports,
@@ -29,7 +30,6 @@ from dragstrip.cli.options import beginning, network_names
 from dragstrip.model.errors import InputError
 from dragstrip.model.network import Network
 from dragstrip.model.visit import LinkReport
-from dragstrip.study.presets import find_network
 from dragstrip.study.tracefiles.network import traced
 from dragstrip.testbed.net.link import PortRange, emulated_link
 from dragstrip.testbed.net.namespaces import namespaces
@@ -137,7 +137,7 @@ def link(
     """Run a program behind the emulated link."""
     if network and profile:
         raise InputError("--network and --profile cannot be combined: give one")
-    start = find_profile(profile) if profile else find_network(network or "bare")
+    start = find_profile(profile) if profile else find_carried(network or "bare")
     asked = changed(
         traced(start, trace) if trace else start,
         rate=each(down, up),

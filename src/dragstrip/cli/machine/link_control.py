@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 
-from dragstrip.cli.machine.link_options import Sides, both, changed
+from dragstrip.cli.machine.link_options import Sides, both, changed, find_carried
 from dragstrip.cli.machine.link_summary import DirectionValues
 from dragstrip.model.effects import STAGES, Side
 from dragstrip.model.errors import DragstripError, InputError
 from dragstrip.model.network import Network
-from dragstrip.study.presets import find_network, suggest
+from dragstrip.study.presets import suggest
 from dragstrip.testbed.net.link import Link, PortRange
 
 _VALUES = {"rate": "5mbit", "delay": "40ms", "loss": "1%", "queue": "200ms"}
@@ -55,7 +55,7 @@ class Steering:
         if "network" in fields:
             if not isinstance(fields["network"], str):
                 raise InputError('network needs a name, like "LTE"')
-            network = find_network(fields["network"])
+            network = find_carried(fields["network"])
         network = changed(
             network, **{key: _sides(key, fields[key]) for key in _VALUES if key in fields}
         )

@@ -10,7 +10,7 @@ from dragstrip.model.effects import Side
 from dragstrip.model.errors import InputError
 from dragstrip.model.network import Network
 from dragstrip.model.units import parse_duration_ms, parse_rate_mbps, parse_share
-from dragstrip.study.presets import networks
+from dragstrip.study.presets import OVER_IPV6, find_network, networks
 from dragstrip.testbed.net.link import PortRange
 from dragstrip.testbed.uplink.expose import ExposedPort
 
@@ -65,6 +65,18 @@ def changed(
         )
     except ValueError as error:
         raise InputError(str(error)) from None
+
+
+def find_carried(text: str) -> Network:
+    """Return a network for a link, which carries both address families at once. Raises
+    `InputError`."""
+    found = find_network(text)
+    if found.family != 4:
+        raise InputError(
+            f"network {text!r} is of a race over IPv{found.family}; `dragstrip link` carries IPv4 "
+            f"and IPv6: omit {OVER_IPV6}"
+        )
+    return found
 
 
 def profiles() -> list[Network]:

@@ -25,7 +25,8 @@ def show(
     network: Annotated[
         str,
         typer.Argument(
-            help="A name (`dragstrip list networks`), values like 100mbit/50ms, or trace:FILE.",
+            help="A name (`dragstrip list networks`), values like 100mbit/50ms, or trace:FILE; "
+            "each may have ipv6: before it.",
             metavar="NETWORK",
             autocompletion=network_names,
         ),

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from dragstrip.model.family import FAMILIES, Family
 from dragstrip.model.servers.pins import Pins
 
 OURS = "dragstrip-origin"
@@ -86,6 +87,8 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
     """Port for https; 0 derives one from the server's name."""
     beside: int = 0
     """Step from a host's address at the origin to its address at this server."""
+    families: tuple[Family, ...] = FAMILIES
+    """Address families at which it can listen."""
     tls_record: Records | None = None
     """TLS records that the server sends; None if unknown."""
     make: Mapping[str, str] = {}

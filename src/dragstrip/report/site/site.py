@@ -37,6 +37,7 @@ from dragstrip.report.data.block_rows import block_rows
 from dragstrip.report.data.cells import ReportCell, cells, page_file
 from dragstrip.report.data.controls import by_metric, judgement
 from dragstrip.report.data.coverage import coverage
+from dragstrip.report.data.families import families
 from dragstrip.report.data.fidelity import fidelity
 from dragstrip.report.data.shown import shown
 from dragstrip.report.data.spread_rows import spread_rows
@@ -113,6 +114,7 @@ class _Site:
             "controls": list(by_metric(controls(self._study, visits))),
             "stopping": list(judgement((), saving(self._study, visits))),
             "overall": study_pictures(self._study, self._loads),
+            "families": families(self._study, self._loads),
         }
         rows = matrix.rows(self._study, entries)
         attributed = why(self._study, visits) if self._study.bridge else None

@@ -10,6 +10,7 @@ from dragstrip.model.study import Study
 from dragstrip.report.data.answer import answer
 from dragstrip.report.data.belief import Belief
 from dragstrip.report.data.cells import ReportCell, StackResult
+from dragstrip.report.data.families import families
 from dragstrip.report.data.leaders import lead
 from dragstrip.report.figures.palette import colour
 from dragstrip.report.words.numbers import DASH, amount, counted, duration, led, ratio
@@ -29,7 +30,11 @@ def render(study: Study, cells: Sequence[ReportCell], found: Belief) -> Renderab
     """Return the result to print with a `rich.console.Console`, on stderr if stdout carries
     JSON."""
     shown = [_list(cells)] if len(cells) > SPELLED_OUT else _parts(study, cells)
-    return Group(*shown, *_doubts(found))
+    loads = {
+        (c.page.name, c.network.name, c.connection): [r.loads for r in c.results] for c in cells
+    }
+    said = [Text(line) for line in families(study, loads)]
+    return Group(*shown, *said, *_doubts(found))
 
 
 def _parts(study: Study, cells: Sequence[ReportCell]) -> Iterator[RenderableType]:

@@ -2,9 +2,10 @@
 host."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
+from dragstrip.model.family import IPV4_ONLY, Family
 from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.testbed.net.namespaces import Namespaces
@@ -17,6 +18,8 @@ _ECN = {False: 2, True: 1, "accurate": 3, "l4s": 2}
 accept AccECN (since Linux 6.18). TCP has no L4S."""
 _STATE, _SYN_RECV = 3, "03"
 """Index of the state in a line of /proc/net/tcp, and the value of the state SYN_RECV."""
+_LISTS: Mapping[Family, str] = {4: "tcp", 6: "tcp6"}
+"""Files of /proc/net with the TCP connections of each family."""
 _BUFFERS = ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
 
 
@@ -24,10 +27,14 @@ class Kernel:
     """Sets both ends of the link to a stack. An instance is made together with the namespaces, and
     remembers the values that it set."""
 
-    def __init__(self, spaces: Namespaces, at_origin: int) -> None:
+    def __init__(
+        self, spaces: Namespaces, at_origin: int, families: Collection[Family] = IPV4_ONLY
+    ) -> None:
         self._spaces = spaces
-        self._connections = Path(f"/proc/{at_origin}/net/tcp")
-        """List of the TCP connections in the origin's namespace, to which the process `at_origin`
+        self._families = sorted(families)
+        listed = [Path(f"/proc/{at_origin}/net/{_LISTS[family]}") for family in self._families]
+        self._connections = listed
+        """Lists of the TCP connections in the origin's namespace, to which the process `at_origin`
         belongs."""
         self._own_buffers: dict[str, str] = {}
         self._set: dict[str, object] = {}
@@ -44,10 +51,14 @@ class Kernel:
         idle, fast_open, ecn = stack.slow_start_after_idle, stack.fast_open, stack.ecn
         shared = stack.buffer_bytes, idle, fast_open, ecn
         if self._news("sends", sends):
-            self._spaces.configure("origin", [route("origin", "replace", *sends)])
+            lines = [route("origin", "replace", *sends, family=f) for f in self._families]
+            self._spaces.configure("origin", lines)
         if self._news("receives", receives):
-            line = route("client", "replace", receive_window=receives)
-            self._spaces.configure("client", [line])
+            lines = [
+                route("client", "replace", receive_window=receives, family=f)
+                for f in self._families
+            ]
+            self._spaces.configure("client", lines)
         if self._news("shared", shared):
             settings = [f"net.ipv4.tcp_slow_start_after_idle={int(idle)}"]
             settings.append(f"net.ipv4.tcp_fastopen={_FAST_OPEN if fast_open else _STOCK}")
@@ -63,7 +74,9 @@ class Kernel:
         If a SYN/ACK was lost, the kernel would send it again in the next visit. Looking for such
         connections only reads a file; dropping them takes four programs.
         """
-        _, *connections = self._connections.read_text().splitlines()
+        connections = [
+            line for listed in self._connections for line in listed.read_text().splitlines()[1:]
+        ]
         if not any(line.split()[_STATE] == _SYN_RECV for line in connections):
             return
         half_open = "ss --kill --numeric --no-header --tcp state syn-recv > /dev/null"
@@ -91,4 +104,4 @@ def forgotten_mtu(spaces: Namespaces, network: Network) -> Iterator[None]:
     finally:
         if any(way.mtu_behaviour == "too-big" for way in (network.down, network.up)):
             for end in ("client", "origin"):
-                spaces.run(end, "ip", "route", "flush", "cache")
+                spaces.run(end, "ip", f"-{network.family}", "route", "flush", "cache")

@@ -1,13 +1,14 @@
 """Assigns an address of the origin to each host."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from ipaddress import IPv4Address
+from ipaddress import ip_address
 
 from msgspec import Struct
 
 from dragstrip.model.addresses import PageServer
+from dragstrip.model.family import Family
 
-_FIRST_HOST = IPv4Address("10.64.1.1")
+_FIRST_HOST: Mapping[Family, str] = {4: "10.64.1.1", 6: "fd64:7261:6773:1::1"}
 
 
 class Layout(Struct, frozen=True):
@@ -20,14 +21,14 @@ class Layout(Struct, frozen=True):
     certificates."""
 
 
-def one_each(hosts: Iterable[str]) -> Layout:
+def one_each(hosts: Iterable[str], family: Family = 4) -> Layout:
     """Give each host its own address, in the given order."""
-    return Layout({host: str(_FIRST_HOST + i) for i, host in enumerate(hosts)})
+    return Layout({host: _address(i, family) for i, host in enumerate(hosts)})
 
 
-def layouts(pages: Iterable[Sequence[PageServer]]) -> list[Layout]:
-    """Return one layout per page. Pages share addresses as far as possible, because an open browser
-    knows only the addresses that it was started with."""
+def layouts(pages: Iterable[Sequence[PageServer]], family: Family = 4) -> list[Layout]:
+    """Return one layout per page, of one address family. Pages share addresses as far as possible,
+    because an open browser knows only the addresses that it was started with."""
     made: list[dict[str, str]] = []
     found: list[tuple[Sequence[PageServer], dict[str, str]]] = []
     for servers in pages:
@@ -35,7 +36,7 @@ def layouts(pages: Iterable[Sequence[PageServer]]) -> list[Layout]:
         if addresses is None:
             addresses = {}
             made.append(addresses)
-        _place(servers, addresses)
+        _place(servers, addresses, family)
         found.append((servers, addresses))
     return [Layout(addresses, _certificates(servers)) for servers, addresses in found]
 
@@ -48,9 +49,13 @@ def _fits(servers: Sequence[PageServer], addresses: Mapping[str, str]) -> bool:
     return all(len(of) <= 1 for of in known) and len(set(taken)) == len(taken)
 
 
-def _place(servers: Sequence[PageServer], addresses: dict[str, str]) -> None:
+def _address(number: int, family: Family) -> str:
+    return str(ip_address(_FIRST_HOST[family]) + number)
+
+
+def _place(servers: Sequence[PageServer], addresses: dict[str, str], family: Family) -> None:
     for server in servers:
-        fresh = str(_FIRST_HOST + len(set(addresses.values())))
+        fresh = _address(len(set(addresses.values())), family)
         address = next((addresses[h] for h in server.hosts if h in addresses), fresh)
         addresses |= dict.fromkeys(server.hosts, address)
 

@@ -1,33 +1,70 @@
 """Sets up interfaces, addresses and routes of a testbed.
 
-Both ends know each other's hardware address and have one route, so only the page's own packets
-cross the link: no ARP, no neighbour discovery, and no route to anywhere else.
+Both ends know each other's hardware address and have one route per address family, so only the
+page's own packets cross the link: no ARP, no neighbour discovery, and no route to
+anywhere else.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
 from typing import Literal
 
+from dragstrip.model.family import IPV4_ONLY, Family, family_of
+from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.net.namespaces import NamespaceName, Namespaces
 
 CLIENT_IP = "10.64.0.1"
 GATEWAY_IP = "10.64.0.2"
+ENDS: Mapping[Family, Mapping[NamespaceName, str]] = {
+    4: {"client": CLIENT_IP, "origin": GATEWAY_IP},
+    6: {"client": "fd64:7261:6773::1", "origin": "fd64:7261:6773::2"},
+}
+"""Address of each end's interface: private (RFC 1918) and unique local (RFC 4193)."""
+_LENGTHS: Mapping[Family, int] = {4: 32, 6: 128}
 _MAC: dict[NamespaceName, str] = {"client": "02:00:00:00:00:01", "origin": "02:00:00:00:00:02"}
 OFFLOADS_OFF = ("tx", "off", "tso", "off", "gso", "off", "gro", "off")
 """Arguments of `ethtool -K` that turn offloads off. With offloads, the kernel would hand the link
 super-packets of up to 64 kB with unfinished checksums."""
 NO_TCP_MEMORY = "net.ipv4.tcp_no_metrics_save=1"
 """A setting that prevents a visit's TCP from learning from earlier visits."""
-_SYSCTLS = (NO_TCP_MEMORY, "net.ipv6.conf.all.disable_ipv6=1")
+_NO_IPV6 = "net.ipv6.conf.all.disable_ipv6=1"
+_SYSCTLS = (NO_TCP_MEMORY, _NO_IPV6)
+_QUIET_IPV6 = tuple(
+    f"net.ipv6.conf.default.{setting}"
+    for setting in ("accept_ra=0", "accept_dad=0", "addr_gen_mode=1", "router_solicitations=0")
+)
+"""Settings that keep IPv6 silent: no address is looked for, made or checked for being taken. An
+interface without ARP joins no group for neighbours, so it reports none."""
 
 
-def wire_up(spaces: Namespaces, addresses: Iterable[str]) -> None:
+NO_IPV6 = "networks with family = 6 need it; boot without ipv6.disable=1, or race over family = 4"
+"""What to do on a machine without IPv6."""
+
+
+def has_ipv6() -> bool:
+    """Return whether this kernel has IPv6. Namespaces then have it too, whatever the machine is
+    connected to."""
+    return Path("/proc/sys/net/ipv6").exists()
+
+
+def wire_up(
+    spaces: Namespaces, addresses: Iterable[str], families: Collection[Family] = IPV4_ONLY
+) -> None:
     """Connect client and origin to the link's namespace, and assign the origin its addresses.
 
     Raises `TestbedError`.
     """
-    _plug(spaces, "client", CLIENT_IP, GATEWAY_IP)
-    _plug(spaces, "origin", GATEWAY_IP, CLIENT_IP)
-    spaces.configure("origin", [f"addr add {ip}/32 dev lo" for ip in dict.fromkeys(addresses)])
+    if 6 in families and not has_ipv6():
+        raise TestbedError(f"this kernel has no IPv6: {NO_IPV6}")
+    _plug(spaces, "client", families)
+    _plug(spaces, "origin", families)
+    own = [f"addr add {host_range(ip)} dev lo" for ip in dict.fromkeys(addresses)]
+    spaces.configure("origin", own)
+
+
+def host_range(address: str) -> str:
+    """Return the range with this address alone, as `ip addr` takes it."""
+    return f"{address}/{_LENGTHS[family_of(address)]}"
 
 
 def route(
@@ -36,12 +73,13 @@ def route(
     congestion: str = "cubic",
     initial_window: int = 10,
     receive_window: int | None = None,
+    family: Family = 4,
 ) -> str:
-    """Return the `ip` line for an end's only route, which carries its TCP settings.
+    """Return the `ip` line for an end's only route of a family, which carries its TCP settings.
 
     A new namespace inherits the host's default congestion control, and the host is never changed.
     """
-    address, peer = (CLIENT_IP, GATEWAY_IP) if where == "client" else (GATEWAY_IP, CLIENT_IP)
+    address, peer = _ends(where, family)
     received = f" initrwnd {receive_window}" if receive_window else ""
     return (
         f"route {verb} default via {peer} dev eth0 onlink src {address} "
@@ -49,22 +87,36 @@ def route(
     )
 
 
-def _plug(spaces: Namespaces, where: NamespaceName, address: str, peer: str) -> None:
+def _ends(where: NamespaceName, family: Family) -> tuple[str, str]:
+    """Return an end's own address, and its peer's."""
+    ends = ENDS[family]
+    return ends[where], ends["origin" if where == "client" else "client"]
+
+
+def _plug(spaces: Namespaces, where: NamespaceName, families: Collection[Family]) -> None:
     peer_mac = _MAC["origin" if where == "client" else "client"]
-    spaces.run(where, "sysctl", "-q", "-w", *_SYSCTLS)
-    spaces.configure(
-        where,
-        [
-            f"link add eth0 address {_MAC[where]} type veth peer name {where} netns link",
-            "link set eth0 gso_max_segs 1 txqueuelen 10000",
-            # No subnet: its automatic route would win over our route, which carries the TCP
-            # settings.
-            f"addr add {address}/32 dev eth0",
-            "link set eth0 up",
+    both = 6 in families
+    settings = (NO_TCP_MEMORY, *_QUIET_IPV6) if both else _SYSCTLS
+    spaces.run(where, "sysctl", "-q", "-w", *settings)
+    address, peer = _ends(where, 4)
+    lines = [
+        f"link add eth0 address {_MAC[where]} type veth peer name {where} netns link",
+        f"link set eth0 gso_max_segs 1 txqueuelen 10000{' arp off' if both else ''}",
+        # No subnet: its automatic route would win over our route, which carries the TCP
+        # settings.
+        f"addr add {address}/32 dev eth0",
+        "link set eth0 up",
+        f"neigh add {peer} lladdr {peer_mac} dev eth0 nud permanent",
+        route(where, "add"),
+    ]
+    if both:
+        address, peer = _ends(where, 6)
+        lines += [
+            f"addr add {address}/128 dev eth0 nodad",
             f"neigh add {peer} lladdr {peer_mac} dev eth0 nud permanent",
-            route(where, "add"),
-        ],
-    )
+            route(where, "add", family=6),
+        ]
+    spaces.configure(where, lines)
     spaces.run(where, "ethtool", "-K", "eth0", *OFFLOADS_OFF)
-    spaces.run("link", "sysctl", "-q", "-w", "net.ipv6.conf.all.disable_ipv6=1")
+    spaces.run("link", "sysctl", "-q", "-w", _NO_IPV6)
     spaces.configure("link", [f"link set {where} up"])

@@ -20,6 +20,7 @@ from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Connection, Served
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.catalogue import installed
+from dragstrip.testbed.net.wires import host_range
 from dragstrip.testbed.process import JsonProcess, json_process
 from dragstrip.testbed.servers import inherit
 from dragstrip.testbed.servers.origin import OriginLog
@@ -52,7 +53,7 @@ class Codec:
         hosts: dict[str, str] = {}  # one host per address is enough: TLS names the host
         for host, ip in addresses_of(server, site.addresses).items():
             hosts.setdefault(ip, host)
-        site.spaces.configure("origin", [f"addr replace {ip}/32 dev lo" for ip in hosts])
+        site.spaces.configure("origin", [f"addr replace {host_range(ip)} dev lo" for ip in hosts])
         config = site.folder / "config.json"
         wish = {
             "plain": str(site.plain),

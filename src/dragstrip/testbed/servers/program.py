@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from dragstrip.model.family import family_of, place
 from dragstrip.model.page import Page
 from dragstrip.model.servers import Server
 from dragstrip.model.stack import Stack
@@ -167,7 +168,12 @@ class Program:
         folder = self._site.folder
         certificates = self._certificates.of_size(stack.certificate_bytes)
         hosts = [
-            {"name": host, "address": address, **certificates[host]}
+            {
+                "name": host,
+                "address": address,
+                "place": place(address, self._port),
+                **certificates[host],
+            }
             for host, address in self._addresses.items()
         ]
         root = self._document_root()
@@ -178,6 +184,9 @@ class Program:
             "port": self._port,
             "address": hosts[0]["address"],
             "addresses": addresses,
+            "family": family_of(addresses[0]),
+            "place": place(addresses[0], self._port),
+            "places": [place(address, self._port) for address in addresses],
             "hosts": hosts,
             "servers": [self._server_at(address, certificates) for address in addresses],
             **whole,
@@ -206,7 +215,11 @@ class Program:
         for host in (h for h, ip in self._addresses.items() if ip == address):
             paths = certificates[host]
             shown.setdefault(paths["both"], {"hosts": [], **paths})["hosts"].append(host)
-        return {"address": address, "certificates": list(shown.values())}
+        return {
+            "address": address,
+            "place": place(address, self._port),
+            "certificates": list(shown.values()),
+        }
 
     def _document_root(self) -> Path | None:
         """Return the page as files, if a template uses them. Raises `PageError` for a page that
@@ -269,7 +282,7 @@ class Program:
         ends = {line.split()[3] for line in shown.splitlines()}
         if any(f"{everywhere}:{self._port}" in ends for everywhere in ("*", "0.0.0.0", "[::]")):
             return set()
-        return {ip for ip in self._addresses.values() if f"{ip}:{self._port}" not in ends}
+        return {ip for ip in self._addresses.values() if place(ip, self._port) not in ends}
 
     def _must_live(self, what: str = "ended by itself") -> None:
         if self._child and self._child.poll() is not None:

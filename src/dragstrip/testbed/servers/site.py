@@ -4,10 +4,11 @@ that the testbed uses."""
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import IPv4Address
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Protocol
 
+from dragstrip.model.family import place
 from dragstrip.model.page import Page
 from dragstrip.model.servers import Server
 from dragstrip.model.stack import Stack
@@ -75,10 +76,10 @@ def port_of(server: Server) -> int:
 def addresses_of(server: Server, addresses: Mapping[str, str]) -> dict[str, str]:
     """Return the addresses at which `server` answers, by host. `addresses` are those at the
     origin."""
-    return {host: str(IPv4Address(ip) + server.beside) for host, ip in addresses.items()}
+    return {host: str(ip_address(ip) + server.beside) for host, ip in addresses.items()}
 
 
 def places_of(server: Server, addresses: Mapping[str, str]) -> dict[str, str]:
-    """Return ``IP:PORT`` at which `server` answers https, by host."""
+    """Return address and port at which `server` answers https, by host."""
     port = port_of(server)
-    return {host: f"{ip}:{port}" for host, ip in addresses_of(server, addresses).items()}
+    return {host: place(ip, port) for host, ip in addresses_of(server, addresses).items()}

@@ -14,8 +14,9 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from dragstrip.model.errors import InputError
+from dragstrip.testbed.net.wires import has_ipv6
 from dragstrip.testbed.uplink import relay
-from dragstrip.testbed.uplink.uplink import Uplink, ends_with_us, has_ipv6
+from dragstrip.testbed.uplink.uplink import Uplink, ends_with_us
 
 _BACKLOG = 1024
 _FIRST_DESCRIPTOR = 10

@@ -22,7 +22,7 @@ from typing import IO
 
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.net.namespaces import Namespaces
-from dragstrip.testbed.net.wires import OFFLOADS_OFF
+from dragstrip.testbed.net.wires import OFFLOADS_OFF, has_ipv6
 from dragstrip.testbed.uplink import relay as uplink_relay
 from dragstrip.testbed.uplink.address import Subnet
 from dragstrip.testbed.uplink.relay import RELAY_PORT
@@ -32,7 +32,6 @@ from dragstrip.testbed.uplink.uplink import (
     caller_range,
     ends_with_us,
     far_end,
-    has_ipv6,
     run_here,
 )
 

@@ -12,14 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from ipaddress import IPv4Address
-from pathlib import Path
 from typing import IO
 
 import msgspec
 
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.net.namespaces import Namespaces
-from dragstrip.testbed.net.wires import OFFLOADS_OFF
+from dragstrip.testbed.net.wires import OFFLOADS_OFF, has_ipv6
 from dragstrip.testbed.process import until_stdin_ends
 from dragstrip.testbed.uplink.address import POOL, Subnet, around
 
@@ -136,10 +135,6 @@ def own_address(family: socket.AddressFamily) -> str | None:
         probe.connect((elsewhere, 9))  # this chooses a route; for UDP no packet is sent
         return str(probe.getsockname()[0])
     return None
-
-
-def has_ipv6() -> bool:
-    return Path("/proc/sys/net/ipv6").exists()
 
 
 def run_here(*argv: str, text: str = "") -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.net.namespaces import Namespaces
-from dragstrip.testbed.net.wires import OFFLOADS_OFF
+from dragstrip.testbed.net.wires import OFFLOADS_OFF, has_ipv6
 from dragstrip.testbed.uplink.address import POOL, Subnet
 from dragstrip.testbed.uplink.names import relay
 from dragstrip.testbed.uplink.uplink import (
@@ -23,7 +23,6 @@ from dragstrip.testbed.uplink.uplink import (
     Uplink,
     caller_range,
     far_end,
-    has_ipv6,
     own_address,
     run_here,
 )
