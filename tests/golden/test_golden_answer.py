@@ -6,6 +6,7 @@ from msgspec import structs
 
 from dragstrip.model.clock import NETWORK, PRICED, REAL
 from dragstrip.model.effects import MtuBehaviour
+from dragstrip.model.steps import LinkChange, LinkStep
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Timeline, Visit
 from dragstrip.report.data.answer import CellAnswer, answer
@@ -220,3 +221,19 @@ def test_visits_are_shown_while_there_is_room_and_in_any_case_if_asked_for() -> 
     assert shown(cell, room=0) == []
     asked = shown(cell, room=0, also=["demo|LTE|3|h1|0"])
     assert [(s.row, s.why) for s in asked] == [(6, "asked for")]
+
+
+def test_an_answer_says_what_happens_to_the_link() -> None:
+    study, visits = race((1000, 940), (1000, 938))
+    (cell,) = cells(study, frames(visits, study)["visits"].with_row_index("row").lazy())
+    steps = (
+        LinkStep(t_ms=500, outage_ms=300),
+        LinkStep(t_ms=900, down=LinkChange(mtu=1280), rebind="port"),
+    )
+    network = structs.replace(cell.network, at=steps)
+    told = answer(structs.replace(cell, network=network, clock=NETWORK), 180).sentence
+    assert told.endswith(
+        " The link changes during each load: at 0.5 s: outage of 300 ms; at 0.9 s: down MTU 1280 "
+        "B, the NAT gives UDP another port."
+    )
+    assert "changes" not in answer(structs.replace(cell, clock=NETWORK), 180).sentence

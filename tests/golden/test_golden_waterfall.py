@@ -5,9 +5,11 @@ from xml.etree import ElementTree
 import simulate
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
-from dragstrip.model.visit import Request
-from dragstrip.report.figures.waterfall import LABEL, phases, waterfall
+from dragstrip.model.steps import LinkStep
+from dragstrip.model.visit import PhaseReport, Request
+from dragstrip.report.figures.waterfall import LABEL, RIGHT, WIDTH, phases, waterfall
 
 mark = st.none() | st.floats(min_value=0, max_value=1e5)
 
@@ -94,3 +96,32 @@ def test_the_picture_is_well_formed_and_escaped() -> None:
     assert visit.plt_ms is not None
     (load,) = re.findall(r'class="load" x1="([\d.]+)"', svg)
     assert LABEL < float(load) < 1000
+
+
+def test_changes_of_the_link_are_marked() -> None:
+    study = simulate.study(runs=1)
+    visit = next(simulate.visits(study, invalid=0, timeouts=0))
+    assert visit.link
+    steady = waterfall(visit, 2000)
+    assert "change" not in steady
+    seen = [
+        PhaseReport(at_us=visit.started_us + ms * 1000, up=visit.link.up, down=visit.link.down)
+        for ms in (-1, 500, 800, 5000)
+    ]
+    moved = structs.replace(visit, link=structs.replace(visit.link, phases=tuple(seen)))
+    asked = structs.replace(
+        study.networks[0],
+        at=(LinkStep(t_ms=500, outage_ms=300), LinkStep(t_ms=5000, queue="dropped")),
+    )
+    drawn = waterfall(moved, 2000, asked)
+    ElementTree.fromstring(drawn)
+    scale = (WIDTH - LABEL - RIGHT) / 2000
+    assert re.findall(r'class="change"><title>([^<]*)', drawn) == [
+        "at 0.5 s: outage of 300 ms",
+        "the link changes (2)",
+    ]
+    (band,) = re.findall(r'class="outage" x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', drawn)
+    assert [float(part) for part in band] == [
+        round(LABEL + 500 * scale, 1),
+        round(300 * scale, 1),
+    ]

@@ -25,8 +25,7 @@ struct Stretch {
 impl Busy {
     pub fn packet(&mut self, bytes: u32, back_to_back: bool, sent_ns: Option<u64>) {
         if !back_to_back {
-            (self.ns, self.bytes) = self.total();
-            self.open = None;
+            self.close();
         }
         match (&mut self.open, sent_ns) {
             (Some(stretch), Some(sent_ns)) => {
@@ -45,6 +44,12 @@ impl Busy {
             }
             (None, None) => (),
         }
+    }
+
+    /// Ends the stretch: something else crosses.
+    pub fn close(&mut self) {
+        (self.ns, self.bytes) = self.total();
+        self.open = None;
     }
 
     /// Nanoseconds and bytes, the open stretch included.

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::model::Pipeline;
 use crate::model::effects::Context;
 pub use crate::model::effects::{Direction, StageName};
+use crate::nat::Nat;
+use crate::steps::{self, Ready, Step};
+use crate::units::ns;
 
 const ETHERNET_HEADER: u32 = 14;
 
@@ -35,6 +38,9 @@ pub struct Config {
     /// every packet.
     #[serde(default)]
     pub ports: Vec<(u16, u16)>,
+    /// What the link becomes while it runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub at: Vec<Step>,
     /// File for the fate of every packet: docs/reference/processes.md.
     #[serde(default)]
     pub record: Option<PathBuf>,
@@ -50,11 +56,37 @@ impl Config {
                 "ports has {from} to {to}: give the lower one first"
             );
         }
-        Ok(Self {
+        let read = Self {
             up: self.up.understood("up", StageName::up())?,
             down: self.down.understood("down", StageName::down())?,
             ..self.clone()
-        })
+        };
+        let at = steps::understood(&self.at, &read.order())?;
+        Ok(Self { at, ..read })
+    }
+
+    /// What the link becomes, up and down.
+    pub fn steps(&self) -> [Vec<Ready>; 2] {
+        let at = |step: &Step| Self {
+            up: step.up.clone(),
+            down: step.down.clone(),
+            at: Vec::new(),
+            ..self.clone()
+        };
+        [
+            (self.at.iter())
+                .map(|step| Ready::new(step, at(step).up_pipeline(), step.drops_up))
+                .collect(),
+            (self.at.iter())
+                .map(|step| Ready::new(step, at(step).down_pipeline(), step.drops_down))
+                .collect(),
+        ]
+    }
+
+    /// The NAT whose losses are among the steps.
+    pub fn nat(&self) -> Nat {
+        let losses = (self.at.iter()).filter_map(|step| Some((ns(step.t_ms), step.rebind?)));
+        Nat::new(losses.collect())
     }
 
     /// Every effect that has a place, in the order of each direction, up and down.

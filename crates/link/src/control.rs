@@ -13,10 +13,12 @@ use crate::drops::Drops;
 use crate::forward::{Epoch, Forwarder, Remote};
 use crate::meter::Report;
 use crate::model::Pipeline;
+use crate::nat::Nat;
 use crate::ports::Ports;
 use crate::realtime::lock_memory;
 use crate::record::Record;
 use crate::socket::Interface;
+use crate::steps::PhaseReport;
 
 /// The two directions of a running link.
 pub struct Link {
@@ -30,6 +32,9 @@ pub struct Link {
     since_us: u64,
     /// The order of its effects; None if it is not configured.
     order: Option<[Vec<StageName>; 2]>,
+    nat: Nat,
+    /// What the steps count from, by the forwarders' clock and by the Unix epoch's.
+    zero_ns: Option<(u64, u64)>,
 }
 
 #[derive(Deserialize)]
@@ -38,6 +43,10 @@ enum Command {
     Configure(Box<Config>),
     /// Does what `configure` does, but packets, counters and random streams go on.
     Change(Box<Config>),
+    /// The steps count from this moment, in ns of the Unix epoch.
+    Start {
+        at_ns: u64,
+    },
     Passthrough {},
     Stats {},
     Quit {},
@@ -61,6 +70,9 @@ enum Answer {
         record_missed: u64,
         up: Box<Report>,
         down: Box<Report>,
+        /// What happened between steps; none without steps.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        phases: Vec<PhaseReport>,
     },
 }
 
@@ -90,6 +102,8 @@ impl Link {
             record: None,
             since_us: 0,
             order: None,
+            nat: Nat::default(),
+            zero_ns: None,
         };
         link.pass_through()?;
         lock_memory();
@@ -127,6 +141,7 @@ impl Link {
                 let (up, down) = (config.up_pipeline(), config.down_pipeline());
                 let ports = Ports::new(config.ports.clone());
                 self.become_link(up, down, ports, config.record.as_deref())?;
+                self.expect(&config)?;
                 self.order = Some(config.order());
                 Ok(Answer::Configured {
                     config: Box::new(config),
@@ -137,6 +152,10 @@ impl Link {
                 ensure!(
                     config.record.is_none(),
                     "a link that changes keeps its record: leave `record` out"
+                );
+                ensure!(
+                    config.at.is_empty(),
+                    "a link changes by steps or by command: leave `at` out"
                 );
                 let order = config.order();
                 ensure!(
@@ -149,6 +168,17 @@ impl Link {
                 Ok(Answer::Configured {
                     config: Box::new(config),
                 })
+            }
+            Command::Start { at_ns } => {
+                let (now_ns, now_realtime_ns) = both_ns();
+                let zero_ns = (now_ns + at_ns).saturating_sub(now_realtime_ns);
+                self.nat.start(zero_ns);
+                let up = self.up.ask(move |forwarder| forwarder.start(zero_ns));
+                let down = self.down.ask(move |forwarder| forwarder.start(zero_ns));
+                reply(&up)?;
+                reply(&down)?;
+                self.zero_ns = Some((zero_ns, at_ns));
+                Ok(Answer::Done {})
             }
             Command::Passthrough {} => {
                 self.pass_through()?;
@@ -169,11 +199,13 @@ impl Link {
                 if let Some(dropped) = dropped {
                     dropped.tell(&mut up, &mut down);
                 }
+                let phases = self.phases()?;
                 Ok(Answer::Stats {
                     since_us: self.since_us,
                     record_missed: self.record.as_ref().map_or(0, Record::missed),
                     up: Box::new(up),
                     down: Box::new(down),
+                    phases,
                 })
             }
             Command::Quit {} => Ok(Answer::Done {}),
@@ -185,9 +217,48 @@ impl Link {
         Drops::read(&self.client, &self.origin)?.since(self.dropped.as_ref()?)
     }
 
+    /// Tells both directions of their steps.
+    fn expect(&mut self, config: &Config) -> Result<()> {
+        self.nat = config.nat();
+        let [up_steps, down_steps] = config.steps();
+        let (up_nat, down_nat) = (self.nat.clone(), self.nat.clone());
+        let up = self
+            .up
+            .ask(move |forwarder| forwarder.expect(up_steps, up_nat));
+        let down = (self.down).ask(move |forwarder| forwarder.expect(down_steps, down_nat));
+        reply(&up)?;
+        reply(&down)
+    }
+
+    /// What both directions did between steps. A phase counts once both have begun it.
+    fn phases(&self) -> Result<Vec<PhaseReport>> {
+        let (up, down) = (
+            self.up.ask(|it| it.phases()),
+            self.down.ask(|it| it.phases()),
+        );
+        let both = reply(&up)?.into_iter().zip(reply(&down)?);
+        let zero = self.zero_ns;
+        let report = both.map(|((at_ns, up), (_, down))| {
+            // The first phase begins with the link, before the steps' zero.
+            let since =
+                zero.and_then(|(zero_ns, unix_ns)| Some((at_ns.checked_sub(zero_ns)?, unix_ns)));
+            PhaseReport {
+                at_us: since.map_or(self.since_us, |(after_ns, unix_ns)| {
+                    (unix_ns + after_ns) / 1000
+                }),
+                up,
+                down,
+                rebinding: since.and_then(|(after_ns, _)| self.nat.report(after_ns)),
+            }
+        });
+        Ok(report.collect())
+    }
+
     fn pass_through(&mut self) -> Result<()> {
         let (up, down) = (Pipeline::default(), Pipeline::default());
         self.order = None;
+        // Connections that are still open keep their mappings until the next link.
+        self.nat.end(both_ns().0);
         self.become_link(up, down, Ports::default(), None)
     }
 
@@ -232,6 +303,7 @@ impl Link {
         });
         reply(&up)?;
         reply(&down)?;
+        self.zero_ns = None;
         self.dropped = Drops::read(&self.client, &self.origin);
         self.since_us = since_realtime_ns / 1000;
         let before = std::mem::replace(&mut self.record, record);

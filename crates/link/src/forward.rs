@@ -18,8 +18,9 @@ use crate::far::FarEnd;
 use crate::frame::{ETHERNET_HEADER, ETHERTYPE, IP};
 use crate::header::{Header, mark};
 use crate::meter::{Meter, Report, Unshaped};
-use crate::model::{Packet, Pipeline};
+use crate::model::{Counts, DropCause, Packet, Pipeline, Waiting};
 use crate::mss;
+use crate::nat::{Nat, UNMAPPED};
 use crate::pace::{Pace, Wait};
 use crate::pool::Pool;
 use crate::ports::Ports;
@@ -28,6 +29,7 @@ use crate::record::Recorder;
 use crate::record::event::Fate;
 use crate::ring::Ring;
 use crate::socket::{self, Interface, Outlet, Sent, VNET_HEADER};
+use crate::steps::{Phases, Ready, Schedule};
 use crate::too_big;
 
 const IPV4: [u8; 2] = [0x08, 0x00];
@@ -61,6 +63,10 @@ pub struct Forwarder {
     pace: Pace,
     pool: Pool,
     pipeline: Pipeline,
+    /// What the pipeline becomes, and when.
+    schedule: Schedule,
+    phases: Phases,
+    nat: Nat,
     epoch: Epoch,
     ports: Ports,
     unshaped: Unshaped,
@@ -134,6 +140,9 @@ impl Remote {
             pace: Pace::new(monotonic_ns(), exact_timers),
             pool: Pool::default(),
             pipeline: Pipeline::default(),
+            schedule: Schedule::default(),
+            phases: Phases::default(),
+            nat: Nat::default(),
             epoch: Epoch::default(),
             ports: Ports::default(),
             unshaped: Unshaped::default(),
@@ -195,6 +204,8 @@ impl Forwarder {
         since_ns: u64,
     ) {
         self.pipeline = pipeline;
+        self.schedule = Schedule::default();
+        self.phases = Phases::default();
         self.ports = ports;
         self.unshaped = Unshaped::default();
         self.epoch = epoch;
@@ -210,6 +221,55 @@ impl Forwarder {
         self.ring_drops = 0;
     }
 
+    /// Has steps to come. Call after `configure`.
+    pub fn expect(&mut self, steps: Vec<Ready>, nat: Nat) {
+        if !steps.is_empty() {
+            self.phases.begin(self.since_ns, Counts::default());
+        }
+        self.schedule = Schedule::new(steps);
+        self.nat = nat;
+    }
+
+    /// Its steps count from then.
+    pub fn start(&mut self, zero_ns: u64) {
+        self.schedule.start(zero_ns);
+    }
+
+    /// Makes the steps that are due by `now_ns`, each at its own time: what came before it has met
+    /// the link before.
+    fn take_steps(&mut self, now_ns: u64) {
+        while let Some((at_ns, step)) = self.schedule.due(now_ns) {
+            while let Some(packet) = self.pipeline.release(at_ns) {
+                self.leave(packet);
+            }
+            let counts = self.pipeline.counts_since_change();
+            self.pipeline.change(at_ns, step.pipeline, step.waiting);
+            for packet in &mut self.outbox {
+                packet.straddles = true;
+            }
+            self.phases.begin(at_ns, counts);
+        }
+    }
+
+    /// Makes the steps whose time has come, once it has read all that came before them.
+    fn step(&mut self) {
+        if self.schedule.next_ns().is_none() {
+            return;
+        }
+        let now_ns = monotonic_ns();
+        if self.schedule.next_ns().is_some_and(|at_ns| at_ns <= now_ns) {
+            for _ in 0..MOST_BATCHES_BEFORE {
+                self.receive();
+            }
+            self.take_steps(now_ns);
+        }
+    }
+
+    /// What each phase between steps did.
+    pub fn phases(&self) -> Vec<(u64, Report)> {
+        self.phases.report(&self.pipeline.counts_since_change())
+    }
+
     /// Becomes another link and keeps packets, counters and time 0: see [`Pipeline::change`].
     pub fn change(&mut self, pipeline: Pipeline, ports: Ports) {
         let now_ns = monotonic_ns();
@@ -217,7 +277,7 @@ impl Forwarder {
         for _ in 0..MOST_BATCHES_BEFORE {
             self.receive();
         }
-        self.pipeline.change(now_ns, pipeline);
+        self.pipeline.change(now_ns, pipeline, Waiting::Kept);
         self.ports = ports;
     }
 
@@ -238,6 +298,7 @@ impl Forwarder {
         loop {
             self.do_tasks();
             self.receive();
+            self.step();
             self.send();
             self.wait()?;
         }
@@ -270,6 +331,13 @@ impl Forwarder {
 
     /// Takes one frame into the model; false if there was none.
     fn receive_one(&mut self) -> bool {
+        if self.schedule.next_ns().is_some() {
+            let Some(stamp_ns) = self.ring.stamp_ns() else {
+                return false;
+            };
+            let arrival_ns = self.arrivals.monotonic(stamp_ns, monotonic_ns());
+            self.take_steps(arrival_ns);
+        }
         let taken = self.ring.take(|frame| {
             let arrival_ns = self.arrivals.monotonic(frame.stamp_ns, monotonic_ns());
             let length = frame.bytes.len() - VNET_HEADER;
@@ -289,6 +357,9 @@ impl Forwarder {
             }
             let bytes = (length - ETHERNET_HEADER) as u32;
             let index = self.meter.arrived(length, bytes);
+            self.phases.count(|meter| {
+                meter.arrived(length, bytes);
+            });
             if index == 0 {
                 self.pipeline.begin(self.epoch.with(arrival_ns));
             }
@@ -317,9 +388,15 @@ impl Forwarder {
     /// Handles a packet that leaves the model.
     fn leave(&mut self, packet: Packet) {
         match packet.dropped {
-            None if packet.marked || packet.clamped_mss.is_some() => {
+            None if packet.marked
+                || packet.clamped_mss.is_some()
+                || self.nat.forgot(packet.at_ns) =>
+            {
                 // A twin may share the frame.
                 let mut frame = self.pool.frame(packet.slot).to_vec();
+                if !self.translate(&packet, &mut frame) {
+                    return self.gone(&packet, UNMAPPED);
+                }
                 if packet.marked {
                     mark(&mut frame[IP..]);
                 }
@@ -335,13 +412,26 @@ impl Forwarder {
                 });
             }
             None => self.outbox.push_back(packet),
-            Some(cause) => {
-                self.meter.dropped(&packet, cause);
-                self.note(&packet, Fate::Dropped(cause));
-                self.answer(&packet);
-                self.pool.release(&packet);
-            }
+            Some(cause) => self.gone(&packet, cause),
         }
+    }
+
+    /// Writes the frame as the NAT would. It sits at the client's end: it meets packets first
+    /// upstream, last downstream. False if it has no mapping for it.
+    fn translate(&self, packet: &Packet, frame: &mut [u8]) -> bool {
+        if self.origin_sends {
+            self.nat.back(frame, packet.at_ns)
+        } else {
+            self.nat.out(frame, packet.arrival_ns)
+        }
+    }
+
+    fn gone(&mut self, packet: &Packet, cause: DropCause) {
+        self.meter.dropped(packet, cause);
+        self.phases.dropped(packet, cause);
+        self.note(packet, Fate::Dropped(cause));
+        self.answer(packet);
+        self.pool.release(packet);
     }
 
     /// Says that a packet was too long, if it is to be said. The answer takes as long back to the
@@ -375,7 +465,9 @@ impl Forwarder {
         }
         self.retry_ns = None;
         loop {
-            while let Some(packet) = self.pipeline.release(now_ns) {
+            // What leaves after a step leaves the link that it makes.
+            let until_ns = (self.schedule.next_ns()).map_or(now_ns, |at_ns| now_ns.min(at_ns - 1));
+            while let Some(packet) = self.pipeline.release(until_ns) {
                 self.leave(packet);
             }
             if self.outbox.is_empty() {
@@ -417,7 +509,10 @@ impl Forwarder {
             return;
         };
         match sent_ns {
-            Some(sent_ns) => self.meter.sent(&packet, sent_ns),
+            Some(sent_ns) => {
+                self.meter.sent(&packet, sent_ns);
+                self.phases.sent(&packet, sent_ns);
+            }
             None => self.meter.refused(&packet),
         }
         self.note(&packet, sent_ns.map_or(Fate::Refused, Fate::Sent));
@@ -428,6 +523,14 @@ impl Forwarder {
     fn note(&self, packet: &Packet, fate: Fate) {
         if let Some(recorder) = &self.recorder {
             let frame = self.pool.frame(packet.slot);
+            if matches!(fate, Fate::Sent(_)) && !self.origin_sends && self.nat.forgot(packet.at_ns)
+            {
+                // A record shows what the client sends and gets.
+                let mut own = frame.to_vec();
+                self.nat.undo(&mut own, packet.arrival_ns);
+                recorder.note(packet, fate, &own[VNET_HEADER..]);
+                return;
+            }
             recorder.note(packet, fate, &frame[VNET_HEADER..]);
         }
     }
@@ -435,7 +538,8 @@ impl Forwarder {
     fn wait(&mut self) -> Result<()> {
         let due_ns = self.retry_ns.or_else(|| self.pipeline.next_ns());
         let answer_ns = self.answers.iter().map(|(due_ns, _)| *due_ns).min();
-        let due_ns = due_ns.into_iter().chain(answer_ns).min();
+        let step_ns = self.schedule.next_ns();
+        let due_ns = due_ns.into_iter().chain(answer_ns).chain(step_ns).min();
         let now_ns = monotonic_ns();
         if self.stirred() || due_ns.is_some_and(|due_ns| due_ns <= now_ns) {
             return Ok(());

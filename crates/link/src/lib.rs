@@ -4,7 +4,8 @@
 //! [`model`] decides, without I/O or clock, when each packet leaves; each of its effects says in
 //! one file what it is asked, and [`config`] is all that was asked. [`forward`] runs one
 //! direction in a thread: it takes frames with the kernel's arrival stamps from a ring ([`ring`]),
-//! asks the model, waits ([`pace`]) and sends ([`socket`]). A [`meter`] counts what really
+//! asks the model, waits ([`pace`]) and sends ([`socket`]). At [`steps`] the model becomes another
+//! one. A [`meter`] counts what really
 //! happened, and [`record`] can write the fate of each packet. [`control`] answers commands in JSON
 //! lines, and [`program`] is the command line.
 
@@ -26,6 +27,7 @@ mod forward;
 mod frame;
 mod ip;
 mod mss;
+mod nat;
 mod pace;
 mod pool;
 mod ports;
@@ -34,6 +36,7 @@ mod record;
 mod ring;
 mod socket;
 mod splitmix;
+mod steps;
 mod timeline;
 mod too_big;
 mod units;

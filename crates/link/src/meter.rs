@@ -192,6 +192,19 @@ impl QueueReport {
     }
 }
 
+impl Report {
+    /// Leaves out what only a whole visit tells.
+    pub fn of_phase(self) -> Self {
+        Self {
+            loss_fates: String::new(),
+            far_ends: Vec::new(),
+            timeline: None,
+            queued: 0,
+            ..self
+        }
+    }
+}
+
 impl Meter {
     /// Counts a packet that came in; returns its index.
     pub fn arrived(&mut self, frame_bytes: usize, packet_bytes: u32) -> u64 {
@@ -232,9 +245,19 @@ impl Meter {
         self.passed_bottleneck(packet, Some(actual_ns));
     }
 
+    /// Counts the cause of a drop alone.
+    pub fn lost(&mut self, cause: DropCause) {
+        *self.dropped.entry(cause.name).or_default() += 1;
+    }
+
+    /// A packet went that is not to be measured.
+    pub fn straddled(&mut self) {
+        self.busy.close();
+    }
+
     /// Counts a packet that the model dropped.
     pub fn dropped(&mut self, packet: &Packet, cause: DropCause) {
-        *self.dropped.entry(cause.name).or_default() += 1;
+        self.lost(cause);
         self.far_ends.dropped(packet);
         if cause.in_queue {
             self.timeline.dropped(packet);
@@ -294,7 +317,7 @@ impl Meter {
             send_retries: self.send_retries,
             lost_before: None,
             lost_behind: None,
-            queued: self.packets_in + counts.duplicated - gone,
+            queued: (self.packets_in + counts.duplicated).saturating_sub(gone),
             largest_frame_bytes: self.largest_frame_bytes,
             ring_drops,
             queue_p50_ms: wait_ms(0.5),

@@ -22,7 +22,7 @@ Usage: dragstrip-link --client IFACE --origin IFACE [--mtu BYTES]
   --exact-timers  timers fire when they are due, as in virtual time: never spin, look at nothing
                   that has not stirred
 
-Reads JSON commands (configure, change, passthrough, stats, quit) line by line on stdin and answers each
+Reads JSON commands (configure, change, start, passthrough, stats, quit) line by line on stdin and answers each
 on stdout: docs/reference/processes.md. Until it is configured it forwards without delay.",
 };
 

@@ -121,6 +121,16 @@ impl Ring {
         self.status().load(Ordering::Acquire) & libc::TP_STATUS_USER != 0
     }
 
+    /// When the kernel received the next waiting frame, CLOCK_REALTIME; None if none waits.
+    pub fn stamp_ns(&self) -> Option<u64> {
+        if !self.ready() {
+            return None;
+        }
+        // SAFETY: the slot is ours until its status is given back; it begins with its header.
+        let header = unsafe { self.slot().cast::<tpacket2_hdr>().read_unaligned() };
+        Some(u64::from(header.tp_sec) * 1_000_000_000 + u64::from(header.tp_nsec))
+    }
+
     /// Hands the next waiting frame to `read` and gives its slot back to the kernel.
     pub fn take<T>(&mut self, mut read: impl FnMut(Frame<'_>) -> T) -> Option<T> {
         loop {

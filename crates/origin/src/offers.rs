@@ -16,6 +16,9 @@ pub struct Offer {
     pub stream_window_bytes: u64,
     /// The most streams it may have open at once; None if there is no limit.
     pub streams: Option<u64>,
+    /// It may change its address (RFC 9000 section 18.2, disable_active_migration); None over TCP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub migration: Option<bool>,
 }
 
 /// The offers so far; None for a connection that announces nothing.

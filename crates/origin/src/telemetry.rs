@@ -1,5 +1,6 @@
 //! The transport's state of a connection: TCP_INFO from the kernel, statistics from quinn.
 
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::{fs, io};
 
@@ -54,6 +55,9 @@ pub struct Transport {
     /// QUIC and http:// have none.
     #[serde(flatten)]
     pub tls_records: Option<Sent>,
+    /// Where the client was last seen; None over TCP, whose clients cannot move.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_at: Option<SocketAddr>,
     /// Limits that the origin announced to the client; h1 announces none.
     pub offer: Option<Offer>,
     /// Limits that the client announced to the origin.
@@ -147,6 +151,7 @@ pub(crate) fn of_tcp(
         syn_data: Some(info.syn_data()),
         unsent_bytes: socket.tcp_notsent_lowat().ok(),
         tls_records: (records.count > 0).then_some(records),
+        client_at: None,
         offer: heard.ours,
         client_offer: heard.theirs,
     })
@@ -193,6 +198,7 @@ pub(crate) fn of_quic(
         syn_data: None,
         unsent_bytes: None,
         tls_records: None,
+        client_at: Some(quinn.remote_address()),
         offer: heard.ours,
         client_offer: heard.theirs,
     }

@@ -67,6 +67,9 @@ pub struct Quic {
     /// Ask the client to acknowledge only every Nth packet (draft-ietf-quic-ack-frequency); None
     /// asks for nothing.
     pub ack_every_packets: Option<u32>,
+    /// Follow a client whose address or port changes (RFC 9000 section 9), and give it spare
+    /// connection ids with which to change them itself.
+    pub migration: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -145,6 +148,7 @@ impl Default for Quic {
             // 1500 bytes minus IPv6 (40) and UDP (8).
             udp_payload_bytes: 1452,
             ack_every_packets: None,
+            migration: false,
         }
     }
 }

@@ -54,6 +54,7 @@ FACTORS = (
     Factor("early-data", "early data", ("early_data",)),
     Factor("datagram", "datagram size", ("udp_payload_bytes",)),
     Factor("acks", "acknowledgements asked for", ("ack_every_packets",)),
+    Factor("migration", "connection migration", ("migration",)),
     Factor("header-table", "QPACK's dynamic table", ("qpack_table_bytes",)),
     Factor("flow-control", "flow-control window", ("flow_window_bytes",)),
     Factor("streams", "requests at once", ("streams_at_once",)),

@@ -271,6 +271,8 @@ class Counters(Struct, frozen=True, kw_only=True):
     dropped_syn_data: int = 0
     dropped_host: int = 0
     dropped_policer: int = 0
+    dropped_handover: int = 0
+    dropped_nat: int = 0
     told_too_big: int = 0
     """Packets that were too long and about which the link informed the sender."""
     clamped: int = 0
@@ -493,9 +495,16 @@ def _reorders(d: Direction) -> bool:
     return any(effect.reorders(d) for effect in EFFECTS)
 
 
+STEP_COUNTS = (
+    Count("dropped_handover", "dropped with their queue at a handover", _never),
+    Count("dropped_nat", "dropped by a NAT that had lost their mapping", _never),
+)
+"""Counts of steps (`dragstrip.model.steps`), which no direction asks for by itself."""
+
 COUNTS = (
     *(count for effect in EFFECTS for count in effect.counts),
     Count("reordered", "reordered", _reorders),
+    *STEP_COUNTS,
 )
 DROPS = tuple(count for count in COUNTS if count.cause)
 

@@ -216,6 +216,7 @@ _SAY: dict[str, Callable[[object, object], str]] = {
     "udp_payload_bytes": _against("UDP payloads", " bytes"),
     "flow_window_bytes": _against("flow-control window", " bytes"),
     "streams_at_once": _against("requests at once"),
+    "migration": _plain("connection migration"),
     "ack_every_packets": _against("packets per acknowledgement"),
     "qpack_table_bytes": lambda b, a: f"header table {b} against {a} bytes",
     "tls": _against("TLS"),

@@ -8,6 +8,7 @@ from msgspec import Struct, structs
 from dragstrip.model.background import Background
 from dragstrip.model.effects import STAGES, Direction, Side, Stage
 from dragstrip.model.family import LEAST_MTU, Family
+from dragstrip.model.steps import LinkPhase, LinkStep, phases
 from dragstrip.model.units import (
     UnitError,
     parse_duration_ms,
@@ -19,6 +20,44 @@ from dragstrip.model.units import (
 ETHERNET_MTU = 1500
 SHORT_QUEUE_MS = 200
 """Queue depth, in ms, of a network given as ``100mbit/50ms``, as in most presets."""
+
+
+STEP_SLACK_MS = 50.0
+"""More than a step may be off before the verdict refuses its visit, in ms."""
+
+
+def _crossed_ms(phases: tuple[LinkPhase, ...], side: Side, start_ms: float, size: float) -> float:
+    """Do what `Network.crossed_ms` says. Around each step the line has the better of both rates."""
+    if any(phase.direction(side).trace for phase in phases):
+        return start_ms + phases[0].direction(side).least_ms(size)
+    edges = sorted(
+        {
+            max(0.0, phase.start_ms + shift)
+            for phase in phases[1:]
+            for shift in (-STEP_SLACK_MS, STEP_SLACK_MS)
+        }
+    )
+    at, left = start_ms, size
+    for end in (*(edge for edge in edges if edge > start_ms), float("inf")):
+        per_ms = _best_per_ms(phases, side, at)
+        if per_ms * (end - at) >= left or per_ms == float("inf"):
+            return at + left / per_ms if per_ms != float("inf") else at
+        left -= per_ms * (end - at)
+        at = end
+    return at
+
+
+def _best_per_ms(phases: tuple[LinkPhase, ...], side: Side, at_ms: float) -> float:
+    """Return the most bytes per ms that the line carries at a time, or so near to it that a step
+    could be off by as much."""
+    best = 0.0
+    for phase, following in zip(phases, (*phases[1:], None), strict=True):
+        begins = phase.start_ms - STEP_SLACK_MS <= at_ms or phase is phases[0]
+        if begins and (following is None or at_ms < following.start_ms + STEP_SLACK_MS):
+            rate = phase.direction(side).rate_mbps
+            if side not in phase.out:
+                best = max(best, float("inf") if rate is None else rate * 125)
+    return best
 
 
 def per_direction(two_way_loss: float) -> float:
@@ -57,21 +96,31 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     family: Family = 4
     """IPv4 or IPv6: every host of a recorded page has addresses of this family alone. An IPv6
     packet's header is 20 bytes longer, so a full packet carries 20 bytes less."""
+    at: tuple[LinkStep, ...] = ()
+    """What the link becomes during a load, in order of time; `down` and `up` are its start."""
 
     def __post_init__(self) -> None:
         least = LEAST_MTU[self.family]
-        for side in STAGES:
-            mtu = self.direction(side).mtu
-            if self.family == 6 and mtu is not None and mtu < least:
-                raise ValueError(
-                    f"{side}.mtu is {mtu}, and every link carries IPv6 packets of {least} bytes "
-                    f"(RFC 8200 section 5): give at least {least}, or family = 4"
-                )
+        for phase in self.phases:  # raises for steps that make no sense
+            for side in STAGES:
+                mtu = phase.direction(side).mtu
+                if self.family == 6 and mtu is not None and mtu < least:
+                    raise ValueError(
+                        f"{side}.mtu is {mtu}, and every link carries IPv6 packets of {least} "
+                        f"bytes (RFC 8200 section 5): give at least {least}, or family = 4"
+                    )
+
+    @property
+    def phases(self) -> tuple[LinkPhase, ...]:
+        """What the link is, one phase after the other; a single one without steps."""
+        if not self.at:
+            return (LinkPhase(start_ms=0.0, down=self.down, up=self.up),)
+        return tuple(phases(self.down, self.up, self.at))
 
     @property
     def chance(self) -> bool:
         """Whether a packet's fate is random in either direction, see `Direction.chance`."""
-        return self.down.chance or self.up.chance
+        return any(phase.down.chance or phase.up.chance for phase in self.phases)
 
     def direction(self, side: Side) -> Direction:
         return self.down if side == "down" else self.up
@@ -83,13 +132,31 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def rtt_ms(self) -> float:
-        """Round trip in ms without queueing or serialisation."""
+        """Round trip in ms without queueing or serialisation, at the start of a load."""
         return self.down.delay_ms + self.up.delay_ms
+
+    @property
+    def longest_rtt_ms(self) -> float:
+        """`rtt_ms` where it is longest, with the longest outage."""
+        phases, outages = self.phases, (step.outage_ms or 0.0 for step in self.at)
+        return max(p.down.delay_ms + p.up.delay_ms for p in phases) + max(outages, default=0.0)
 
     @property
     def least_rtt_ms(self) -> float:
         """Shortest possible round trip in ms, with the least jitter and with reordering."""
-        return self.down.least_delay_ms + self.up.least_delay_ms
+        return self.least_delay_ms("down") + self.least_delay_ms("up")
+
+    def least_delay_ms(self, side: Side) -> float:
+        """Return the shortest delay of a packet in ms, in whatever phase."""
+        return min(phase.direction(side).least_delay_ms for phase in self.phases)
+
+    def crossed_ms(self, side: Side, start_ms: float, size: float) -> float:
+        """Return the earliest time, in ms after the start of the navigation, by which `size` bytes
+        can have crossed the line if none does before `start_ms`. A step may be `STEP_SLACK_MS`
+        off."""
+        if not self.at:
+            return start_ms + self.direction(side).least_ms(size)
+        return _crossed_ms(self.phases, side, start_ms, size)
 
     @property
     def two_way_loss(self) -> float:
@@ -119,6 +186,7 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         more += [f"background load: {load.describe()}" for load in self.background]
         if self.family != 4:
             more.append(f"over IPv{self.family}")
+        more += [step.describe() for step in self.at]
         return (
             f"down {rate(self.down)}, up {rate(self.up)}; one-way delay "
             f"{plain(self.down.delay_ms)}/{plain(self.up.delay_ms)} ms (round trip "

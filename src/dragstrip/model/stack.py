@@ -94,6 +94,9 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """HTTP/2 and HTTP/3: requests that the client may have open at once on a connection."""
     ack_every_packets: int | None = None
     """QUIC: ask the client to acknowledge only every Nth packet (draft-ietf-quic-ack-frequency)."""
+    migration: bool = False
+    """QUIC: the origin follows a client whose address or port changes (RFC 9000 section 9), as
+    after a NAT's rebinding, and gives it connection ids with which to change them itself."""
     qpack_table_bytes: int = 0
     """HTTP/3: size of QPACK's dynamic table, each way (RFC 9204). HPACK's table has 4096 bytes
     unless a side says otherwise (RFC 9113 section 6.5.2)."""
@@ -364,6 +367,7 @@ QUIC_ONLY = (
     "slow_start_exit",
     "udp_payload_bytes",
     "ack_every_packets",
+    "migration",
     "qpack_table_bytes",
     "discovery",
 )
@@ -383,6 +387,7 @@ _OUR_SERVER = (
     "streams_at_once",
     "early_hints",
     "websockets",
+    "migration",
 )
 """Fields that only our origin obeys. Another server decides them, unless its file fixes their
 values."""
@@ -398,6 +403,7 @@ _LATER = (
     "compress",
     "early_hints",
     "websockets",
+    "migration",
 )
 """Fields added later, which count in a fingerprint only if they are set."""
 _RANGES = (
@@ -497,6 +503,10 @@ _WORDS: Mapping[str, tuple[str, Any]] = {
     "ack_every_packets": (
         "acknowledgements",
         lambda n: f"asks for an ACK every {n} packets" if n else "acknowledgements as they come",
+    ),
+    "migration": (
+        "migration",
+        _either("follows a client to another address", "follows no client to another address"),
     ),
     "qpack_table_bytes": (
         "QPACK's dynamic table",

@@ -17,6 +17,7 @@ from dragstrip.model.effects import DROPS, Counters, Side
 from dragstrip.model.page import address
 from dragstrip.model.sockets import ServedSocket, Socket
 from dragstrip.model.stack import ConnectionMode, Protocol, SlowStartExit
+from dragstrip.model.steps import Rebound
 
 Outcome = Literal["loaded", "incomplete", "failed", "timeout"]
 """How the load ended. All but `loaded` are results (censored at the limit), not mistakes of the
@@ -167,6 +168,9 @@ class Offer(Struct, frozen=True, kw_only=True):
     """Bytes that may be sent on the stream of one request."""
     streams: int | None
     """Most streams that the other end may have open at once; None means no limit."""
+    migration: bool | None = None
+    """Whether the other end may change its address (RFC 9000 section 18.2,
+    disable_active_migration); None over TCP, and in older capsules."""
 
 
 class EcnCounts(Struct, frozen=True, kw_only=True):
@@ -224,6 +228,9 @@ class Transport(Struct, frozen=True, kw_only=True):
     """Plaintext of the largest TLS record of answers; None over QUIC and http://."""
     unsent_bytes: int | None = None
     """Most bytes that the kernel holds unsent; None over QUIC, and in older capsules."""
+    client_at: str | None = None
+    """Address and port where the origin last saw the client; None over TCP, and in older
+    capsules."""
     offer: Offer | None = None
     """Limits that the origin set for the client; None over HTTP/1.1, for an HTTP/2 connection
     without requests, and in older capsules."""
@@ -452,9 +459,35 @@ class DirectionReport(Counters, frozen=True, kw_only=True):
         return sum(self.drops.values())
 
 
-class LinkReport(Struct, frozen=True, kw_only=True):
+class Rebinding(Struct, frozen=True, kw_only=True):
+    """What a NAT did after it had lost its mappings."""
+
+    what: Rebound
+    mappings: tuple[tuple[str, str], ...] = ()
+    """Address and port of each UDP flow at the client, and as the origin sees it."""
+
+
+class PhaseReport(Struct, frozen=True, kw_only=True):
+    """What a link did between two of its changes. Times are only of packets that met no other
+    link."""
+
+    at_us: int
+    """When it became this link."""
     down: DirectionReport
     up: DirectionReport
+    rebinding: Rebinding | None = None
+    """What the NAT at the client's end did since, if it lost its mappings then."""
+
+    def direction(self, side: Side) -> DirectionReport:
+        return self.down if side == "down" else self.up
+
+
+class LinkReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    down: DirectionReport
+    up: DirectionReport
+    phases: tuple[PhaseReport, ...] = ()
+    """Parts of the visit between changes of the link, the first from its start; none if the network
+    has no steps."""
     record_missed: int = 0
     """Packets missing from the link's record because the record was full."""
 

@@ -10,6 +10,7 @@ from dragstrip.model.effects import Direction
 from dragstrip.model.errors import InputError
 from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
+from dragstrip.model.steps import LinkChange
 from dragstrip.model.study import CellKey, Stopping, Study
 from dragstrip.study.controls import controls_of
 
@@ -82,11 +83,21 @@ def without_loss(network: Network) -> Network:
         down=only(network.down),
         up=only(network.up),
         source=f"{network.name} without its random loss",
+        at=tuple(
+            structs.replace(step, down=_lossless(step.down), up=_lossless(step.up))
+            for step in network.at
+        ),
     )
 
 
+def _lossless(change: LinkChange | None) -> LinkChange | None:
+    if change is None or not {"loss", "gilbert_elliott"} & change.values.keys():
+        return change
+    return structs.replace(change, loss=0.0, gilbert_elliott=None)
+
+
 def _loses(network: Network) -> bool:
-    sides = (network.down, network.up)
+    sides = [side for phase in network.phases for side in (phase.down, phase.up)]
     return any(side.mean_loss or any(host.loss for host in side.hosts) for side in sides)
 
 

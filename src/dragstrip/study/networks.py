@@ -6,6 +6,7 @@ two_way_loss = 0.033                # instead of loss: (1 - l)^2 = 1 - p per dir
 down = { trace = "norway.txt", queue_packets = 100 }   # a trace's file, beside this one;
                                     # or a log: "5g.csv?unit=kbit/s"
 up = { rate_mbps = 1, delay_ms = 30, jitter_ms = 5, jitter_table = "pareto.dist" }  # of netem
+at = [{ t = "2 s", down = { rate_mbps = 1 } }]      # what the link becomes: moving-links.md
 """
 
 import re
@@ -18,6 +19,7 @@ import msgspec
 from dragstrip.model.effects import STAGES
 from dragstrip.model.errors import InputError
 from dragstrip.model.network import Network, per_direction
+from dragstrip.study.steps import read_steps
 from dragstrip.study.tracefiles.distribution import read_distribution
 from dragstrip.study.tracefiles.files import read_side
 
@@ -55,6 +57,8 @@ def read_network(name: str, table: Mapping[str, Any], folder: Path) -> Network:
             except InputError as error:
                 raise InputError(f"{place}.jitter_table: {error}") from None
             side |= {"jitter_shape": "table", "jitter_table": quantiles}
+    if "at" in fields:
+        fields["at"] = read_steps(fields["at"])
     given = {side: fields_ for side, fields_ in sides.items() if side in fields or fields_}
     try:
         return msgspec.convert(fields | given, Network)

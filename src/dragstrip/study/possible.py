@@ -43,6 +43,7 @@ def check(
             )
     hosts = {host for page in pages for host in page.hosts}
     for network in networks:
+        _check_rebinding(network, stacks, live=live)
         for host in (p.host for p in (*network.down.hosts, *network.up.hosts)):
             if host not in hosts:
                 raise InputError(f"network {network.name!r} names {host}, which no page here has")
@@ -73,6 +74,22 @@ def _check_family(networks: Sequence[Network], stacks: Sequence[Stack], *, live:
                     f"packets exceed Ethernet's {ETHERNET_MTU} bytes over IPv{family}, as network "
                     f"{network.name!r} asks: give at most {most}"
                 )
+
+
+def _check_rebinding(network: Network, stacks: Sequence[Stack], *, live: bool) -> None:
+    """Raise `InputError` if a NAT is to forget clients that cannot show what browsers do then."""
+    place = next((f"at[{n}].rebind" for n, step in enumerate(network.at) if step.rebind), "")
+    if place and live:
+        raise InputError(
+            f"network {network.name!r}: {place}: a live page's servers would answer to an address "
+            "that nothing routes: race a recording of the page, or omit rebind"
+        )
+    for stack in stacks if place else ():
+        if stack.loaded_by.follows_graphs:
+            raise InputError(
+                f"network {network.name!r}: {place}: the load generator does not do what browsers "
+                "do after a rebinding: race in a browser, or omit rebind"
+            )
 
 
 def _check_paths(

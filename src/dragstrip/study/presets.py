@@ -21,6 +21,8 @@ from dragstrip.study.tracefiles.network import PREFIX, trace_network
 
 OVER_IPV6 = "ipv6:"
 """Prefix of a network's name or values that means the same network with `family = 6`."""
+FILE = ".toml"
+"""How the name of a network's own file ends."""
 
 
 @cache
@@ -59,9 +61,10 @@ def make_stack(name: str, fields: Mapping[str, Any], known: Mapping[str, Stack])
 
 
 def find_network(text: str, folder: Path = Path()) -> Network:
-    """Return a network, given by name, as ``100mbit/50ms`` or ``down/up/delay/loss/queue``, or as
-    ``trace:FILE`` with a file relative to `folder`. With ``ipv6:`` before any of them it is a
-    network over IPv6. Raises `InputError`."""
+    """Return a network by name, by ``100mbit/50ms`` or ``down/up/delay/loss/queue``, by
+    ``trace:FILE``, or as a TOML file that holds what ``[network.NAME]`` of a study does. With
+    ``ipv6:`` before any of them it is a network over IPv6. Files are relative to `folder`. Raises
+    `InputError`."""
     if text in networks():
         return networks()[text]
     if text.startswith(OVER_IPV6):
@@ -72,14 +75,29 @@ def find_network(text: str, folder: Path = Path()) -> Network:
             raise InputError(f"network {text!r}: {error}") from None
     if text.startswith(PREFIX):
         return trace_network(text, folder)
+    if text.endswith(FILE):
+        return _of_file(folder / text)
     if "/" in text:
         return Network.parse(text)
     raise InputError(
         f"unknown network {text!r}{suggest(text, networks())}; choose from "
         f"{', '.join(networks())}, or give rate/delay like 100mbit/50ms, "
-        "down/up/delay/loss/queue like 10.5mbit/2.8mbit/37ms/0%/200ms, or trace:FILE; "
-        f"each may have {OVER_IPV6} before it"
+        "down/up/delay/loss/queue like 10.5mbit/2.8mbit/37ms/0%/200ms, trace:FILE, or a file "
+        f"NAME.toml; each may have {OVER_IPV6} before it"
     )
+
+
+def _of_file(path: Path) -> Network:
+    try:
+        table = msgspec.toml.decode(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"network {path} cannot be read: {error.strerror}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"network {path} is not TOML: {error}") from None
+    try:
+        return read_network(path.stem, {"source": f"{path.name}"} | table, path.parent)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def find_stack(name: str) -> Stack:

@@ -54,7 +54,7 @@ def offset_ms(visit: Visit, network: Network) -> tuple[float, float] | None:
     cannot be matched. A few requests may have a late timestamp, but a wrong clock affects every
     request.
     """
-    up, down = network.up.least_delay_ms, network.down.least_delay_ms
+    up, down = network.least_delay_ms("up"), network.least_delay_ms("down")
     least, mosts = float("-inf"), []
     for request, served in known_to_both(visit):
         assert request.send_start_ms is not None

@@ -48,7 +48,7 @@ def discovered(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]
         elif not heard and up is not None and up.packets >= _UNHEARD_PACKETS:
             unheard.append(host)
         elif connected_ms is not None and not lost:
-            ready_ms = connected_ms + _HANDSHAKE_RTTS * network.rtt_ms + _SLACK_MS
+            ready_ms = connected_ms + _HANDSHAKE_RTTS * network.longest_rtt_ms + _SLACK_MS
             unused += [host] if any(r.start_ms > ready_ms for r in later) else []
     for hosts, what in (
         (untried, "announced h3 and got more requests later, but were never tried over QUIC"),

@@ -31,10 +31,12 @@ from dragstrip.verdict import (
     hint_checks,
     host_checks,
     link_checks,
+    nat_checks,
     path_checks,
     request_checks,
     server_checks,
     stack_checks,
+    step_checks,
 )
 from dragstrip.verdict.picture import like_reference, recorded, watched
 from dragstrip.visit import physics
@@ -192,6 +194,8 @@ def _reasons(
     yield from physics.possible(visit, network, stack, limits)
     heard = not (page.live or stack.untold)
     yield from link_checks.delivered(visit, network, limits, heard=heard)
+    yield from step_checks.stepped(visit, network, limits)
+    yield from nat_checks.rebound(visit, network, stack)
     yield from clock_checks.steady(visit, limits)
     yield from clock_checks.agreed(visit, network, limits)
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from dragstrip.model.chance import burst_odds, loss_interval
 from dragstrip.model.clock import Clock
-from dragstrip.model.effects import COUNTS, Direction, Side
+from dragstrip.model.effects import COUNTS, STAGES, STEP_COUNTS, Direction, Side
 from dragstrip.model.network import ETHERNET_MTU, Network
 from dragstrip.model.thresholds import Thresholds
-from dragstrip.model.visit import DirectionReport, Reason, Visit
+from dragstrip.model.visit import DirectionReport, LinkReport, Reason, Visit
 from dragstrip.verdict.aqm_checks import managed
 
 _FRAME_BYTES = ETHERNET_MTU + 14
@@ -30,8 +30,45 @@ def delivered(
         yield Reason("link-drift", "the link gave no report")
         return
     yield from _in_path(visit, heard=heard)
-    yield from _drift("down", network.down, visit.link.down, limits)
-    yield from _drift("up", network.up, visit.link.up, limits)
+    for side in STAGES:
+        details = (
+            _moving(side, network, visit.link, limits)
+            if network.at
+            else _drift(side, network.direction(side), visit.link.direction(side), limits)
+        )
+        for detail in details:
+            yield Reason("link-drift", f"{side}: {detail}")
+
+
+def _moving(side: Side, network: Network, link: LinkReport, limits: Thresholds) -> Iterator[str]:
+    """Yield faults of a link that changes: what holds for the whole load, and of each phase what
+    holds for a link of its own."""
+    yield from _packets(link.direction(side))
+    rebound = False
+    for report, phase in zip(link.phases, network.phases, strict=False):
+        got, asked = report.direction(side), phase.direction(side)
+        rebound = rebound or phase.rebind is not None
+        details = (
+            _in_outage(got)
+            if side in phase.out
+            else _drift(side, asked, got, limits, of_steps=False)
+        )
+        steps = _of_steps(got, handover=side in phase.drops, nat=rebound)
+        for detail in (*details, *steps):
+            yield f"from {phase.start_ms:g} ms on: {detail}"
+
+
+def _in_outage(got: DirectionReport) -> Iterator[str]:
+    if got.packets_out:
+        yield f"{got.packets_out} packets crossed the link in an outage"
+
+
+def _of_steps(got: DirectionReport, *, handover: bool, nat: bool) -> Iterator[str]:
+    """Yield faults for packets that only a step may drop."""
+    for count in STEP_COUNTS:
+        wanted = {"dropped_handover": handover, "dropped_nat": nat}[count.field]
+        if (seen := getattr(got, count.field)) and not wanted:
+            yield f"{seen} packets were {count.words}, which the network does not ask for"
 
 
 def punctual(visit: Visit, limits: Thresholds, clock: Clock) -> Iterator[Reason]:
@@ -71,9 +108,16 @@ def _in_path(visit: Visit, *, heard: bool) -> Iterator[Reason]:
 
 
 def _drift(
-    side: Side, asked: Direction, got: DirectionReport, limits: Thresholds
-) -> Iterator[Reason]:
-    for detail in (
+    side: Side,
+    asked: Direction,
+    got: DirectionReport,
+    limits: Thresholds,
+    *,
+    of_steps: bool = True,
+) -> Iterator[str]:
+    """Yield faults of a link, or of a phase of it. Packets that a step dropped are judged
+    `of_steps`."""
+    yield from (
         *_packets(got),
         *_rate(asked, got, limits),
         *_line(asked, got, limits),
@@ -82,10 +126,10 @@ def _drift(
         *_bursts(asked, trials(side, got), got, limits),
         *_host_loss(asked, got, limits),
         *_unasked(asked, got),
+        *(_of_steps(got, handover=False, nat=False) if of_steps else ()),
         *managed(asked, got),
         *_told(got),
-    ):
-        yield Reason("link-drift", f"{side}: {detail}")
+    )
 
 
 def _packets(got: DirectionReport) -> Iterator[str]:
@@ -179,7 +223,7 @@ def _unasked(asked: Direction, got: DirectionReport) -> Iterator[str]:
     checks judge random loss."""
     for count in COUNTS:
         seen = getattr(got, count.field)
-        if seen and count.cause != "loss" and not count.wanted(asked):
+        if seen and count.cause != "loss" and count not in STEP_COUNTS and not count.wanted(asked):
             yield f"{seen} packets were {count.words}, which the network does not ask for"
 
 

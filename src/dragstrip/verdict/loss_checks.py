@@ -16,9 +16,14 @@ _SIDES: tuple[Side, Side] = ("down", "up")
 def uneven_losses(visits: Sequence[Visit]) -> Iterator[str]:
     """Yield a sentence for each direction in which random loss dropped a packet for one stack and
     passed the same packet for another. Only packets that reached the loss stage for both stacks
-    count."""
+    count. A link that changes meets each stack's packets at other places: `link_checks` alone
+    judges its loss."""
     for side in _SIDES:
-        fates = [(v.stack, v.link.direction(side).loss_fates) for v in visits if v.link]
+        fates = [
+            (v.stack, v.link.direction(side).loss_fates)
+            for v in visits
+            if v.link and not v.link.phases
+        ]
         pairs = combinations([one for one in fates if one[1]], 2)
         differences = (words for one, other in pairs if (words := _difference(one, other)))
         yield from (f"{side}: {words}" for words in islice(differences, 1))

@@ -25,6 +25,8 @@ CHANGES: Mapping[int, tuple[str, ...]] = {
         "each packet of a server must have the ECN code point of its stack, ECT(0) or ECT(1), and "
         "each TCP connection the feedback of marks that the stack claims",
         "the address family of hosts, answers, connections and packets is the network's",
+        "a link that changes during a load is judged phase by phase, and when and how it changed",
+        "where the origin saw QUIC clients is judged, and whether it lets them move",
     ),
     20: (
         "what the link's active queue management must drop or mark is judged, and what it cannot",

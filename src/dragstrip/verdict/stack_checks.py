@@ -205,7 +205,7 @@ def _informed(visit: Visit, network: Network) -> Counter[int]:
     settings, even if these were lost once. Requests sent together with the first request may not
     know them."""
     accepted = {c.id: c.t_us for c in visit.connections}
-    patience_us = _ROUNDS * max(network.rtt_ms, LEAST_RTT_MS) * 1000
+    patience_us = _ROUNDS * max(network.longest_rtt_ms, LEAST_RTT_MS) * 1000
     return Counter(
         served.connection
         for served in visit.served
@@ -236,6 +236,9 @@ def _offer_lies(got: Transport, stack: Stack) -> Iterator[str]:
     ):
         if told != asked:
             yield f"{what.format('any number of' if told is None else told)}, not {asked}"
+    if got.offer.migration not in (None, stack.migration):
+        may = "may" if got.offer.migration else "may not"
+        yield f"the client {may} change its address, and the stack says otherwise"
 
 
 def _least_record(record: int, longest: int) -> int:

@@ -7,11 +7,12 @@ window: flow control's, a server's buffer, or congestion control's.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 
 from dragstrip.model.effects import Side
 from dragstrip.model.network import Network
+from dragstrip.model.steps import LinkPhase
 from dragstrip.model.visit import Timeline, Visit
 from dragstrip.visit.intervals import Interval, union
 from dragstrip.visit.uploads import uploads
@@ -40,15 +41,16 @@ def under_way(visit: Visit, side: Side) -> list[Interval]:
 
 
 def idle_ms(visit: Visit, network: Network, side: Side) -> float | None:
-    """Return the time in ms in which bodies were due in this direction but nothing left the link.
-    Only pauses of at least `_PAUSE_RTTS` and `_PAUSE_PACKETS` count. None without a timeline, or if
-    no body was due."""
+    """Return the time in ms in which bodies were due in this direction but nothing left the link,
+    although it could. Only pauses of at least `_PAUSE_RTTS` and `_PAUSE_PACKETS` count. None
+    without a timeline, or if no body was due."""
     timeline, due = _timeline(visit, side), under_way(visit, side)
     if timeline is None or not due:
         return None
     packets_ms = network.direction(side).least_ms(_PAUSE_PACKETS * _PACKET_BYTES)
     least_ms = max(_PAUSE_RTTS * network.least_rtt_ms, packets_ms, timeline.slot_us / 1000)
-    busy = union(_busy(timeline, visit.started_us))
+    out = [(p.start_ms, end) for p, end in _with_ends(network) if side in p.out]
+    busy = union([*_busy(timeline, visit.started_us), *out])
     total = 0.0
     for start, end in due:
         at = start
@@ -62,8 +64,8 @@ def idle_ms(visit: Visit, network: Network, side: Side) -> float | None:
 
 def flight_bytes(visit: Visit, network: Network, side: Side) -> int | None:
     """Return the most bytes that left the link within one round trip in which bodies were due
-    throughout. None without such a round trip or a timeline, or if the timeline's slots are too
-    long."""
+    throughout. None without such a round trip or a timeline, if the timeline's slots are too long,
+    or if the link changes."""
     return _most(_rounds(visit, network, side))
 
 
@@ -108,7 +110,7 @@ def crowd_drops(visit: Visit, network: Network) -> int | None:
         if r.connect_start_ms is not None and r.connect_end_ms is not None
     ]
     crowds = [
-        (start, end + network.rtt_ms)
+        (start, end + network.longest_rtt_ms)
         for start, end in union(opening)
         if sum(start <= begun <= end for begun, _ in opening) > 1
     ]
@@ -118,6 +120,12 @@ def crowd_drops(visit: Visit, network: Network) -> int | None:
         for index, _, dropped in timeline.slots
         if any(s - slot_ms < zero_ms + index * slot_ms <= e for s, e in crowds)
     )
+
+
+def _with_ends(network: Network) -> Iterator[tuple[LinkPhase, float]]:
+    """Yield each phase of a network, and when it ends."""
+    phases = network.phases
+    yield from zip(phases, [*(p.start_ms for p in phases[1:]), math.inf], strict=True)
 
 
 def of(
@@ -136,7 +144,7 @@ def _rounds(visit: Visit, network: Network, side: Side) -> list[tuple[list[int],
     """Return the stretches in which bodies were due: for each, the bytes in the round trip that
     begins at each slot, and the number of slots in a round trip."""
     timeline = _timeline(visit, side)
-    if timeline is None:
+    if timeline is None or network.at:
         return []
     width = int(network.least_rtt_ms * 1000 // timeline.slot_us)
     if width < _LEAST_SLOTS:

@@ -86,6 +86,7 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
         ):
             browser_cpu_s, queue, host = browser.cpu_s(), RunQueue(bed.spaces), HostMeter()
             navigated = time.monotonic()
+            bed.link.start()
             loaded = tab.load(plan.page.url)
             ended, over_us = time.monotonic(), time.time() * 1e6
             link = bed.link.report()
@@ -257,7 +258,7 @@ def _delay_only(network: Network) -> Network:
     def only(direction: Direction) -> Direction:
         return Direction(delay_ms=direction.delay_ms)
 
-    return structs.replace(network, down=only(network.down), up=only(network.up))
+    return structs.replace(network, down=only(network.down), up=only(network.up), at=())
 
 
 def _completed(

@@ -28,7 +28,7 @@ def ideal_ms(visit: Visit, network: Network, stack: Stack) -> float | None:
     earliest = earliest_rtts(done, connect, visit.addresses)
     for rtts, request in sorted(zip(earliest, done, strict=True), key=lambda p: p[0], reverse=True):
         size += request.wire_bytes
-        bound = max(bound, rtts * network.least_rtt_ms + network.down.least_ms(size))
+        bound = max(bound, network.crossed_ms("down", rtts * network.least_rtt_ms, size))
     return bound
 
 
@@ -37,11 +37,11 @@ def needed_ms(visit: Visit, network: Network, stack: Stack) -> float | None:
     retransmissions: `ideal_ms` plus the additional time that the bottleneck was busy. None if the
     page did not load.
 
-    If the bottleneck also carried other traffic (background traffic, requests after the load), the
-    result is only `ideal_ms`.
+    If the bottleneck also carried other traffic (background traffic, requests after the load), or
+    changed during the load, the result is only `ideal_ms`.
     """
     ideal = ideal_ms(visit, network, stack)
-    own = not visit.background and len(ended(visit)) == len(visit.requests)
+    own = not (visit.background or network.at) and len(ended(visit)) == len(visit.requests)
     if ideal is None or visit.link is None or not own:
         return ideal
     bytes_ms = network.down.least_ms(sum(r.wire_bytes for r in visit.requests))

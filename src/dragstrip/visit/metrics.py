@@ -78,7 +78,7 @@ def _goodput(visit: Visit) -> float | None:
 
 
 def _utilisation(visit: Visit, network: Network, stack: Stack) -> float | None:
-    rate = network.down.rate_mbps
+    rate = None if network.at else network.down.rate_mbps
     if not (visit.link and visit.host and rate and visit.host.wall_ms):
         return None
     return visit.link.down.bytes_out * 8 / (rate * 1000 * visit.host.wall_ms)

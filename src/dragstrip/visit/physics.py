@@ -37,7 +37,7 @@ def floor_ms(visit: Visit, network: Network, stack: Stack) -> float:
     """
     connected_ms = connect_rtts(visit, stack) * network.least_rtt_ms
     wire_bytes = sum(r.wire_bytes for r in ended(visit) if not r.from_cache)
-    answered_ms = connected_ms + network.least_rtt_ms + network.down.least_ms(wire_bytes)
+    answered_ms = network.crossed_ms("down", connected_ms + network.least_rtt_ms, wire_bytes)
     return max(answered_ms, sent_ms(visit, network, stack))
 
 
@@ -51,7 +51,7 @@ def sent_ms(visit: Visit, network: Network, stack: Stack) -> float:
     if not sent_bytes:
         return 0.0
     connected_ms = connect_rtts(visit, stack) * network.least_rtt_ms
-    return connected_ms + network.up.least_delay_ms + network.up.least_ms(sent_bytes)
+    return network.crossed_ms("up", connected_ms + network.least_delay_ms("up"), sent_bytes)
 
 
 def possible(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
@@ -82,7 +82,7 @@ def _answered_too_fast(visit: Visit, network: Network, least_ms: float) -> Itera
     may be later than that: Firefox timestamps a request after writing it, and may lose its CPU in
     between. For such requests the server's time counts.
     """
-    up_ms = network.up.least_delay_ms
+    up_ms = network.least_delay_ms("up")
     left_ms = {id(r): (s.t_us - visit.started_us) / 1000 - up_ms for r, s in known_to_both(visit)}
     timed, fast, late = 0, [], 0
     for request in visit.requests:

@@ -58,6 +58,18 @@ impl DropCause {
     }
 }
 
+/// The link changed, and its queue was not carried over.
+pub const HANDED_OVER: DropCause = DropCause::new("handover");
+
+/// What becomes of packets that wait for the line when the link changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Waiting {
+    /// They wait for the new line.
+    #[default]
+    Kept,
+    Dropped,
+}
+
 /// Counts that only the stages know.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counts {
@@ -187,6 +199,9 @@ pub struct Packet {
     pub line_ns: u64,
     /// Was in the queue when the link changed.
     pub resumed: Option<Resumed>,
+    /// Was in the link when it changed, or waits for one that was: its times are of more than one
+    /// link.
+    pub straddles: bool,
     pub dropped: Option<DropCause>,
     /// The link marks it Congestion Experienced when it sends it.
     pub marked: bool,
@@ -215,6 +230,7 @@ impl Packet {
             waited_ns: None,
             line_ns: 0,
             resumed: None,
+            straddles: false,
             dropped: None,
             marked: false,
             twin: false,
@@ -330,10 +346,10 @@ impl Pipeline {
         }
     }
 
-    /// Becomes `next`, whose effects have the same places, at `now_ns` without losing a packet. What
-    /// waits for the line waits for the new one, and what has crossed of it has crossed. What is on
-    /// its way leaves when it would have, and nothing that comes later overtakes it.
-    pub fn change(&mut self, now_ns: u64, mut next: Self) {
+    /// Becomes `next`, whose effects have the same places, at `now_ns`. What waits for the line waits
+    /// for the new one, and what has crossed of it has crossed, unless it is dropped. What is on its
+    /// way leaves when it would have, and nothing that comes later overtakes it.
+    pub fn change(&mut self, now_ns: u64, mut next: Self, queue: Waiting) {
         while let Some(left) = self.step(now_ns) {
             self.left.push_back(left);
         }
@@ -351,6 +367,12 @@ impl Pipeline {
         for (place, mut packet) in waiting {
             let came_ns = packet.resumed.map_or(now_ns, |resumed| resumed.came_ns);
             packet.at_ns = now_ns.max(came_ns);
+            packet.straddles = true;
+            if queue == Waiting::Dropped {
+                packet.dropped = Some(HANDED_OVER);
+                next.left.push_back(packet);
+                continue;
+            }
             let first = next.stages.partition_point(|&(at, _)| at < place);
             let passed = next.enter(first, packet);
             next.left.extend(passed);
@@ -415,11 +437,17 @@ impl Pipeline {
     }
 
     pub fn counts(&self) -> Counts {
+        let mut counts = self.counts_since_change();
+        counts.add(&self.before);
+        counts
+    }
+
+    /// What was counted since the link last changed.
+    pub fn counts_since_change(&self) -> Counts {
         let mut counts = Counts::default();
         for (_, stage) in &self.stages {
             stage.count(&mut counts);
         }
-        counts.add(&self.before);
         counts
     }
 

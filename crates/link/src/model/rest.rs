@@ -16,7 +16,10 @@ impl Rest {
         let mut flying = Flying::default();
         let last_ns = going.last().map_or(0, |packet| packet.at_ns);
         for packet in going {
-            flying.put(packet);
+            flying.put(Packet {
+                straddles: true,
+                ..packet
+            });
         }
         Self { flying, last_ns }
     }
@@ -27,6 +30,7 @@ impl Stage for Rest {
         if self.flying.next_ns().is_none() {
             return Some(packet);
         }
+        packet.straddles |= packet.at_ns < self.last_ns;
         packet.at_ns = packet.at_ns.max(self.last_ns);
         self.flying.put(packet);
         None

@@ -3,7 +3,7 @@
 use dragstrip_link::config::{Accounting, Config, Direction};
 use dragstrip_link::header::{Ecn, Header};
 use dragstrip_link::model::effects::{delay, loss, mtu, policer, queue};
-use dragstrip_link::model::{Packet, Pipeline, QueueCount};
+use dragstrip_link::model::{Packet, Pipeline, QueueCount, Waiting};
 use proptest::prelude::*;
 
 use crate::stages::aqm;
@@ -65,13 +65,13 @@ fn run(first: &Direction, arrivals: &[Packet], changes: &[(u64, Direction)]) -> 
     let mut changes = changes.iter().peekable();
     for packet in arrivals {
         while let Some((at_ns, to)) = changes.next_if(|(at_ns, _)| *at_ns <= packet.arrival_ns) {
-            pipeline.change(*at_ns, self::pipeline(to));
+            pipeline.change(*at_ns, self::pipeline(to), Waiting::Kept);
         }
         left.extend(pipeline.take(*packet));
     }
     for (at_ns, to) in changes {
         left.extend(std::iter::from_fn(|| pipeline.release(*at_ns)));
-        pipeline.change(*at_ns, self::pipeline(to));
+        pipeline.change(*at_ns, self::pipeline(to), Waiting::Kept);
     }
     left.extend(std::iter::from_fn(|| pipeline.release(u64::MAX >> 3)));
     left
@@ -135,7 +135,7 @@ fn an_outage_fills_the_queue_and_not_more() {
     let causes: Vec<_> = dropped.map(|packet| packet.dropped).collect();
     // 30 ms at 1 Mbit/s are three packets.
     assert_eq!(causes, [Some(queue::FULL); 6]);
-    pipeline.change(S, self::pipeline(&start));
+    pipeline.change(S, self::pipeline(&start), Waiting::Kept);
     let left: Vec<_> = std::iter::from_fn(|| pipeline.release(2 * S)).collect();
     assert_eq!(times_ms(&left), [1010.0, 1020.0, 1030.0]);
 }
@@ -166,7 +166,7 @@ fn loss_is_counted_over_all_changes() {
     for packet in burst(10, S) {
         lost += u64::from(pipeline.take(packet).unwrap().dropped.is_some());
         if packet.index == 4 {
-            pipeline.change(S, self::pipeline(&loss(0.5)));
+            pipeline.change(S, self::pipeline(&loss(0.5)), Waiting::Kept);
         }
     }
     assert_eq!(pipeline.counts().loss_trials, 10);
@@ -190,7 +190,7 @@ fn counts_of_single_effects_go_on_over_a_change() {
     let mut pipeline = pipeline(&tight);
     for (index, to) in [&tight, &rate(1.0), &tight].into_iter().enumerate() {
         pipeline.take(long(index as u64));
-        pipeline.change(S, self::pipeline(to));
+        pipeline.change(S, self::pipeline(to), Waiting::Kept);
     }
     // The second and third found no MTU, and a new one.
     assert_eq!(pipeline.counts().events["told_too_big"], 2);
@@ -257,7 +257,7 @@ fn a_change_of_accounting_while_a_packet_crosses_costs_it_nothing_more() {
     pipeline.take(Packet::new(0, 10, 0, 0));
     // Of 24 bytes 20 have crossed: more than there are now.
     link.accounting = Accounting::L3;
-    pipeline.change(160_000, link.down_pipeline());
+    pipeline.change(160_000, link.down_pipeline(), Waiting::Kept);
     assert_eq!(pipeline.release(S).unwrap().at_ns, 160_000);
 }
 
@@ -383,7 +383,7 @@ proptest! {
             }
             left.extend(std::iter::from_fn(|| pipeline.release(change_ns)));
             let before = pipeline.counts();
-            pipeline.change(change_ns, self::pipeline(to));
+            pipeline.change(change_ns, self::pipeline(to), Waiting::Kept);
             let after = pipeline.counts();
             prop_assert!(after.queues.len() >= before.queues.len());
             for queue in &before.queues {
@@ -400,7 +400,7 @@ proptest! {
         for packet in arrivals_left {
             left.extend(pipeline.take(*packet));
         }
-        pipeline.change(change_ns.max(at_ns), self::pipeline(&rate(10.0)));
+        pipeline.change(change_ns.max(at_ns), self::pipeline(&rate(10.0)), Waiting::Kept);
         left.extend(std::iter::from_fn(|| pipeline.release(u64::MAX >> 3)));
         for queue in &pipeline.counts().queues {
             told += queue.packets;
@@ -415,4 +415,44 @@ proptest! {
         prop_assert_eq!(slots, (0..arrivals.len() as u32).collect::<Vec<_>>());
         prop_assert!(left.iter().all(|packet| packet.resumed.is_none()));
     }
+}
+
+#[test]
+fn a_handover_may_drop_what_waits_and_nothing_else() {
+    let mut start = rate(1.0);
+    start.delay = delayed(20.0);
+    let mut pipeline = self::pipeline(&start);
+    for packet in burst(10, 0) {
+        assert_eq!(pipeline.take(packet), None);
+    }
+    // Two are across and on their way; the third is on the line.
+    pipeline.change(25 * MS, self::pipeline(&start), Waiting::Dropped);
+    let left: Vec<Packet> = std::iter::from_fn(|| pipeline.release(S)).collect();
+    let (lost, came): (Vec<_>, Vec<_>) = left.iter().partition(|packet| packet.dropped.is_some());
+    assert_eq!(
+        came.iter().map(|p| (p.index, p.at_ns)).collect::<Vec<_>>(),
+        [(0, 30 * MS), (1, 40 * MS),]
+    );
+    assert_eq!(lost.len(), 8);
+    assert!(left.iter().all(|packet| packet.straddles));
+    assert!(
+        lost.iter()
+            .all(|packet| packet.dropped.unwrap().name == "handover")
+    );
+}
+
+#[test]
+fn what_comes_after_a_change_does_not_straddle_it_unless_it_waits_for_what_does() {
+    let mut far = Direction::default();
+    far.delay = delayed(100.0);
+    let mut near = Direction::default();
+    near.delay = delayed(10.0);
+    let mut pipeline = self::pipeline(&far);
+    pipeline.take(Packet::new(0, 100, 0, 0));
+    pipeline.change(20 * MS, self::pipeline(&near), Waiting::Kept);
+    pipeline.take(Packet::new(1, 100, 30 * MS, 1));
+    pipeline.take(Packet::new(2, 100, 120 * MS, 2));
+    let left: Vec<_> = std::iter::from_fn(|| pipeline.release(S)).collect();
+    let seen: Vec<_> = left.iter().map(|p| (p.at_ns / MS, p.straddles)).collect();
+    assert_eq!(seen, [(100, true), (100, true), (130, false)]);
 }

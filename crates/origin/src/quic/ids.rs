@@ -5,7 +5,8 @@
 //! acknowledge a packet that has only such a frame a second time (quiche's
 //! `QuicConnection::OnNewConnectionIdFrame`). quinn's probes carry the oldest data first. So if the
 //! frame's acknowledgement is lost, probes carry only this frame, at growing intervals, and a lost
-//! answer behind it is not repeated for minutes. No client changes its address here, so the frame
+//! answer behind it is not repeated for minutes. A client that may not change its address needs
+//! no other id, so the frame
 //! is replaced by a PING, which is acknowledged, and padding.
 //!
 //! This module also detects packets that only acknowledge, which quinn's controllers do not, and
@@ -39,6 +40,8 @@ pub(super) struct Config {
     pub heard: Heard,
     pub flow: Arc<Flow>,
     pub ecn: Ecn,
+    /// Clients may change their address, so they get spare connection ids.
+    pub spares: bool,
 }
 
 impl Config {
@@ -79,7 +82,7 @@ impl crypto::ServerConfig for Config {
     ) -> Box<dyn Session> {
         let inner = self.rustls.clone().start_session(version, params);
         self.heard.ours(offer(params, Side::Server));
-        let flow = self.flow.clone();
+        let (flow, spares) = (self.flow.clone(), self.spares);
         let mut shaken = false;
         let (mut handshake, mut data) = (self.counts(Space::Handshake), self.counts(Space::Data));
         let mut later = self.counts(Space::Data);
@@ -94,6 +97,7 @@ impl crypto::ServerConfig for Config {
                 keys.packet.local = Box::new(Watched {
                     inner: keys.packet.local,
                     flow: flow.clone(),
+                    spares,
                 });
             }
             shaken = true;
@@ -110,17 +114,21 @@ impl crypto::ServerConfig for Config {
     }
 }
 
-/// A key of 1-RTT packets that offers no connection id, and tells what a packet is for.
+/// A key of 1-RTT packets that offers no connection id, unless there are to be spare ones, and tells
+/// what a packet is for.
 struct Watched {
     inner: Box<dyn PacketKey>,
     flow: Arc<Flow>,
+    spares: bool,
 }
 
 impl PacketKey for Watched {
     fn encrypt(&self, packet: u64, buf: &mut [u8], header_len: usize) {
         let end = buf.len() - self.inner.tag_len();
         let payload = &mut buf[header_len..end];
-        take_back(payload);
+        if !self.spares {
+            take_back(payload);
+        }
         self.flow.make(only_acknowledges(payload));
         self.inner.encrypt(packet, buf, header_len);
     }

@@ -79,7 +79,7 @@ pub(crate) fn listen(address: SocketAddr, shared: &Arc<Shared>, announced: u16) 
     let tls = tls::Server::new(&shared.authority, &["h3"], u32::MAX)?;
     let crypto = QuicServerConfig::try_from(tls.tuned(Tls::default(), &Sent::default()))?;
     let mut config = ServerConfig::with_crypto(Arc::new(crypto));
-    config.validation_token_config(tokens()).migration(false);
+    config.validation_token_config(tokens());
     let socket = PacedSocket::new(TokioRuntime.wrap_udp_socket(socket).with_context(place)?);
     let endpoint = Endpoint::new_with_abstract_socket(
         EndpointConfig::default(),
@@ -257,6 +257,7 @@ async fn handshake(
     let witness = Witness::new(tls.session_storage.clone());
     tls.session_storage = witness.clone();
     let mut config = listener.config.clone();
+    config.migration(tuning.quic.migration);
     // Only a client that was here before has a token. RFC 9002 section 6.2.2 lets it start with
     // the round trip it had then, over the same path.
     let known = incoming.remote_address_validated();
@@ -268,6 +269,7 @@ async fn handshake(
         heard: heard.clone(),
         flow: steering.flow.clone(),
         ecn: tuning.quic.marking(),
+        spares: tuning.quic.migration,
     });
     let mut transport = transport(&tuning, &steering)?;
     if let Some(folder) = shared.qlog() {

@@ -11,6 +11,7 @@ const MAX_DATA: u64 = 0x04;
 const MAX_STREAM_DATA_BIDI_LOCAL: u64 = 0x05;
 const MAX_STREAM_DATA_BIDI_REMOTE: u64 = 0x06;
 const MAX_STREAMS_BIDI: u64 = 0x08;
+const DISABLE_ACTIVE_MIGRATION: u64 = 0x0c;
 
 /// What this side offers for requests, whose streams the client opens.
 pub(super) fn offer(parameters: &TransportParameters, side: Side) -> Offer {
@@ -28,6 +29,7 @@ fn read(bytes: &[u8], side: Side) -> Offer {
         window_bytes: 0,
         stream_window_bytes: 0,
         streams: Some(0),
+        migration: Some(true),
     };
     let mut reader = Reader::new(bytes);
     while let (Some(id), Some(length)) = (reader.varint(), reader.varint()) {
@@ -38,6 +40,8 @@ fn read(bytes: &[u8], side: Side) -> Offer {
             offer.stream_window_bytes = reader.varint().unwrap_or_default();
         } else if id == MAX_STREAMS_BIDI {
             offer.streams = reader.varint();
+        } else if id == DISABLE_ACTIVE_MIGRATION {
+            offer.migration = Some(false);
         }
         let read = (reader.at() - start) as u64;
         if reader.skip(length.saturating_sub(read)).is_none() {
@@ -62,6 +66,7 @@ mod tests {
             &[0x05, 2, 0x41, 0x00],
             &[0x06, 1, 0x07],
             &[0x08, 2, 0x40, 0x64],
+            &[0x0c, 0],
         ]
         .concat();
         let client = read(&bytes, Side::Client);
@@ -70,8 +75,10 @@ mod tests {
             window_bytes: 15 << 20,
             stream_window_bytes: 7,
             streams: Some(100),
+            migration: Some(false),
         };
         assert_eq!(read(&bytes, Side::Server), server);
         assert_eq!(read(&bytes[..19], Side::Server).window_bytes, 0);
+        assert_eq!(read(&bytes[..19], Side::Server).migration, Some(true));
     }
 }

@@ -163,6 +163,7 @@ impl Beginning {
             window_bytes: FIRST_WINDOW,
             stream_window_bytes: FIRST_WINDOW,
             streams: None,
+            migration: None,
         });
         for setting in payload.chunks_exact(6) {
             let value = number(&setting[2..]);
@@ -214,6 +215,7 @@ mod tests {
                 window_bytes: 15 << 20,
                 stream_window_bytes: 6 << 20,
                 streams: Some(100),
+                migration: None,
             };
             prop_assert_eq!(beginning.told(), Some(offer));
         }

@@ -77,6 +77,7 @@ async fn windows_and_streams_are_offered_as_asked() {
             window_bytes: 1 << 20,
             stream_window_bytes: 1 << 20,
             streams: Some(7),
+            migration: (protocol == Protocol::H3).then_some(false),
         };
         let multiplexed = protocol != Protocol::H1;
         assert_eq!(told.offer, multiplexed.then_some(asked), "{protocol:?}");

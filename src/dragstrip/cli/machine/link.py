@@ -145,6 +145,12 @@ def link(
         loss=both(loss),
         queue=both(queue),
     )
+    for place, step in enumerate(asked.at):
+        if step.rebind == "address":
+            raise InputError(
+                f"network {asked.name!r}: at[{place}].rebind: nothing routes another address back "
+                'to the program: give rebind = "port"'
+            )
     if not shutil.which(command[0]):
         raise InputError(f"{command[0]!r}: no such program")
     shaped, wanted = parse_ports(ports or ()), parse_exposed(exposed or ())
@@ -189,6 +195,7 @@ def _run(
         steered = Steering(emulated, network, seed, ports)
         watch_signals()
         began_s = time.monotonic()
+        emulated.start()
         with contextlib.ExitStack() as running:
             running.enter_context(way_out.resolver())
             if socket:

@@ -42,7 +42,7 @@ def answer(cell: ReportCell, limit_s: float) -> CellAnswer:
     """Return the answer for a cell, about page load time. `limit_s` is the client's time limit, at
     which loads are censored."""
     shown = _answer(cell, limit_s)
-    return structs.replace(shown, sentence=shown.sentence + _too_long(cell))
+    return structs.replace(shown, sentence=shown.sentence + _steps(cell) + _too_long(cell))
 
 
 _MTU: Mapping[MtuBehaviour, str] = {
@@ -52,13 +52,20 @@ _MTU: Mapping[MtuBehaviour, str] = {
 }
 
 
+def _steps(cell: ReportCell) -> str:
+    """Return a sentence on what happens to the link during a load, if anything does."""
+    steps = "; ".join(step.describe() for step in cell.network.at)
+    return f" The link changes during each load: {steps}." if steps else ""
+
+
 def _too_long(cell: ReportCell) -> str:
     """Return a sentence that the network's MTU dropped packets, if it did: such drops can make
     loads fail."""
     some = [r for r in cell.results if r.too_long]
     if not some:
         return ""
-    sides = [d for d in (cell.network.down, cell.network.up) if d.mtu]
+    every = (d for phase in cell.network.phases for d in (phase.down, phase.up))
+    sides = [d for d in every if d.mtu]
     lengths = listed(list(dict.fromkeys(f"{d.mtu} B" for d in sides)))
     said = listed(list(dict.fromkeys(_MTU[d.mtu_behaviour] for d in sides)))
     dropped = listed([f"{r.stack.name} {r.too_long:g}" for r in some])

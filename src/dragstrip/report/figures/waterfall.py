@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from dragstrip.model.network import Network
 from dragstrip.model.visit import Request, Visit
 from dragstrip.report.figures import palette
 from dragstrip.report.figures.axis import step
@@ -54,9 +55,10 @@ def phases(request: Request, until_ms: float) -> list[Phase]:
     return found
 
 
-def waterfall(visit: Visit, until_ms: float) -> str:
+def waterfall(visit: Visit, until_ms: float, network: Network | None = None) -> str:
     """Draw the waterfall of a visit as SVG. `until_ms` is the end of the time axis; pictures to
-    compare should share it. Text from the page is escaped."""
+    compare should share it. Text from the page is escaped. Marks show what happened to the link, in
+    words if `network` is given."""
     groups = _groups(visit)
     row = next(height for limit, height in _ROWS if len(visit.requests) <= limit)
     height = AXIS + FOOT + sum(18 + row * len(group) for group in groups)
@@ -65,6 +67,7 @@ def waterfall(visit: Visit, until_ms: float) -> str:
         f'<svg class="waterfall" viewBox="0 0 {WIDTH} {height}" role="img" '
         f'aria-label="{escape(f"Waterfall of {visit.stack}")}">',
         *_axis(until_ms, scale, height),
+        *_changes(visit, network, until_ms, scale, height),
         *_rows(groups, visit, until_ms, scale, row),
         *_events(visit, scale, height),
         "</svg>",
@@ -172,6 +175,31 @@ def _axis(until_ms: float, scale: float, height: float) -> Iterator[str]:
         text = f"{i * apart / 1000:g} s"
         yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{AXIS - 6}" y2="{height - FOOT}"/>'
         yield f'<text class="tick" x="{x:.1f}" y="{AXIS - 11}">{text}</text>'
+
+
+def _changes(
+    visit: Visit, network: Network | None, until_ms: float, scale: float, height: float
+) -> Iterator[str]:
+    """Yield a mark for each change of the link, and a band for each outage."""
+    reports = visit.link.phases if visit.link else ()
+    asked = network.phases if network else ()
+    starts = [(report.at_us - visit.started_us) / 1000 for report in reports]
+    ends = [*starts[1:], until_ms]
+    for place, (start_ms, end_ms) in enumerate(zip(starts, ends, strict=True)):
+        if not place or start_ms > until_ms:
+            continue
+        phase = asked[place] if place < len(asked) else None
+        x, width = LABEL + start_ms * scale, (min(end_ms, until_ms) - start_ms) * scale
+        top, tall = AXIS - 6, height - FOOT - AXIS + 6
+        said = f"the link changes ({place})"
+        if network and phase and phase.step is not None:
+            said = network.at[phase.step].describe()
+        band = f'<rect class="outage" x="{x:.1f}" y="{top}" width="{width:.1f}" height="{tall}"/>'
+        yield (
+            f'<g class="change"><title>{escape(said)}</title>'
+            f"{band if phase and phase.out else ''}"
+            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{height - FOOT}"/></g>'
+        )
 
 
 def _events(visit: Visit, scale: float, height: float) -> Iterator[str]:

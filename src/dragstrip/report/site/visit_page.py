@@ -7,6 +7,7 @@ from markupsafe import Markup
 from msgspec import Struct, structs
 
 from dragstrip.model.errors import InputError
+from dragstrip.model.network import Network
 from dragstrip.model.reasons import REASONS, Meaning
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Reason, ReasonCode, Visit
@@ -75,7 +76,7 @@ def draw(
             why=s.why,
             counts=counts,
             file=f"{stem}-{_plain(visit.block.rpartition('|')[2])}-{_plain(visit.stack)}-{visit.attempt}.html",
-            waterfall=_waterfall(visit, until_ms),
+            waterfall=_waterfall(visit, until_ms, cell.network),
             charts=charts,
             uncharted=uncharted,
             readings=tuple((r, REASONS[r.code]) for r in visit.reasons),
@@ -119,9 +120,9 @@ def _code(text: str) -> ReasonCode:
     return code
 
 
-def _waterfall(visit: Visit, until_ms: float) -> Markup | None:
+def _waterfall(visit: Visit, until_ms: float, network: Network) -> Markup | None:
     end_ms = max(until_ms, _end_ms(visit) * 1.02)
-    return Markup(waterfall(visit, end_ms)) if visit.requests and end_ms > 0 else None
+    return Markup(waterfall(visit, end_ms, network)) if visit.requests and end_ms > 0 else None
 
 
 def _end_ms(visit: Visit) -> float:

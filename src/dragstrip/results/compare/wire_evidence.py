@@ -98,7 +98,8 @@ def _medians(visits: pl.DataFrame) -> _Values:
 
 
 def _window(stack: Stack, own: _Values, other: _Values, network: Network) -> Iterator[Pointer]:
-    """Yield each direction in which round trips stopped growing below what the link carries."""
+    """Yield each direction in which round trips stopped growing below what the link carries. A link
+    that changes has no round trip to measure by."""
     sides: tuple[Side, ...] = ("down", "up")
     for side in sides:
         size, times = own[f"{side}_flight_bytes"], own[f"{side}_flights"]

@@ -56,13 +56,16 @@ def trace_network(text: str, folder: Path = Path()) -> Network:
 def traced(network: Network, text: str) -> Network:
     """Return the network with the rates of a trace file instead of its own. Raises `InputError`."""
     played = trace_network(text)
-    return structs.replace(
-        network,
-        name=played.name if network.name == "bare" else f"{network.name}, {played.name}",
-        source=played.source,
-        down=structs.replace(network.down, rate_mbps=None, trace=played.down.trace),
-        up=structs.replace(network.up, rate_mbps=played.up.rate_mbps, trace=played.up.trace),
-    )
+    try:
+        return structs.replace(
+            network,
+            name=played.name if network.name == "bare" else f"{network.name}, {played.name}",
+            source=played.source,
+            down=structs.replace(network.down, rate_mbps=None, trace=played.down.trace),
+            up=structs.replace(network.up, rate_mbps=played.up.rate_mbps, trace=played.up.trace),
+        )
+    except ValueError as error:
+        raise InputError(f"network {network.name!r} with the trace {text}: {error}") from None
 
 
 def _direction(options: Mapping[str, str]) -> Direction:

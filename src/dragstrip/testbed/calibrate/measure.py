@@ -162,7 +162,12 @@ def _plain(network: Network) -> Network:
         )
 
     return structs.replace(
-        network, down=only(network.down), up=only(network.up), accounting="l3", background=()
+        network,
+        down=only(network.down),
+        up=only(network.up),
+        accounting="l3",
+        background=(),
+        at=(),
     )
 
 

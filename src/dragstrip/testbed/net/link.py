@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from types import MappingProxyType
@@ -43,6 +44,8 @@ class Link:
         self._process = process
         self.addresses = addresses
         """Addresses of the hosts that a network may name."""
+        self._steps = False
+        """Whether the network has steps."""
         self.realtime: bool = bool(process.greeting.get("realtime", False))
 
     def configure(
@@ -52,13 +55,22 @@ class Link:
         record: Path | None = None,
         ports: Sequence[PortRange] = (),
     ) -> None:
-        """Emulate `network` with random numbers from `seed`. Packets and counters are reset.
+        """Emulate `network` with random numbers from `seed`. Packets and counters are reset. Its
+        steps wait for `start`.
 
         Only packets from or to `ports` are shaped; without `ports`, all packets are. The fate of
         every shaped packet is written to `record` (``.csv`` or ``.pcapng``), which is complete
         after the next `configure` or `passthrough`. Raises `TestbedError`.
         """
-        self._ask("configure", network, seed, ports, record=None if record is None else str(record))
+        steps: dict[str, Any] = {"at": _steps(network, self.addresses)} if network.at else {}
+        self._steps = bool(steps)
+        place = None if record is None else str(record)
+        self._ask("configure", network, seed, ports, record=place, **steps)
+
+    def start(self) -> None:
+        """Count the network's steps from now on. Raises `TestbedError`."""
+        if self._steps:
+            self._process.ask("start", dict[str, Any], at_ns=time.time_ns())
 
     def change(
         self,
@@ -119,6 +131,24 @@ class _Side(Struct):
 class _Stats(Struct):
     up: _Side
     down: _Side
+
+
+def _steps(network: Network, addresses: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return what the link becomes, in its format: a step for each phase after the first."""
+    return [
+        {
+            "t_ms": phase.start_ms,
+            **{
+                side: _wired(phase.direction(side), addresses) | {"outage": side in phase.out}
+                for side in STAGES
+            },
+            **{f"drops_{side}": side in phase.drops for side in STAGES},
+            "rebind": (
+                {"what": phase.rebind, "drops_tcp": phase.drops_tcp} if phase.rebind else None
+            ),
+        }
+        for phase in network.phases[1:]
+    ]
 
 
 def _wired(direction: Direction, addresses: Mapping[str, str]) -> dict[str, Any]:

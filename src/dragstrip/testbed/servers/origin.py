@@ -143,6 +143,7 @@ class Origin:
                 "initial_window_packets": stack.initial_window_packets,
                 "udp_payload_bytes": stack.udp_payload_bytes,
                 "ack_every_packets": stack.ack_every_packets,
+                **({"migration": True} if stack.migration else {}),
             },
             tls={
                 "version": stack.tls,
