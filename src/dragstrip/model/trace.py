@@ -1,6 +1,6 @@
 """A trace: a recorded rate over time, which a direction of a link can play.
 
-`dragstrip.study.traces` reads and writes trace files.
+`dragstrip.study.traces` reads trace files.
 """
 
 import hashlib
