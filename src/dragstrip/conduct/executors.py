@@ -1,11 +1,10 @@
-"""Chooses the executor of a study: this machine, guests on it, or a cluster."""
+"""Chooses the executor of a study: this machine or a cluster."""
 
 from dragstrip.conduct.calibration import before_visits
 from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.watcher import Watcher
-from dragstrip.execution.concurrency import RealTimeConcurrency
+from dragstrip.execution.by_clock import concurrency_of
 from dragstrip.execution.executor import Executor
-from dragstrip.execution.guest.executor import GuestExecutor
 from dragstrip.execution.inventory import browsers_of
 from dragstrip.execution.local import LocalExecutor
 from dragstrip.model.errors import importing
@@ -38,12 +37,10 @@ def executor_of(
     before_visits(study, capsule, options.calibrate, watcher)
     jobs = options.jobs_here(study.clock)
     machine, browsers = capsule.manifest.starts[-1].machine.id, browsers_of(study)
-    if study.clock.virtual:
-        return GuestExecutor(schedule, capsule.path, jobs, machine=machine, browsers=browsers)
     return LocalExecutor(
         schedule,
         capsule.path,
-        concurrency=RealTimeConcurrency(study, jobs, capsule.made()),
+        concurrency=concurrency_of(study, jobs, capsule.made()),
         machine=machine,
         browsers=browsers,
     )

@@ -12,7 +12,7 @@ from dragstrip.model.browsers import LOADER
 from dragstrip.model.clock import NETWORK, PRICED, REAL, Clock
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Block, Study
-from dragstrip.study.clients import study_by
+from dragstrip.study.clients import AnyStudy, study_by
 from dragstrip.study.devices import check_device, find_slowdown
 
 
@@ -65,12 +65,12 @@ class RunOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def slowdown(self) -> float:
-        """Return how many times slower the client is. Raises `InputError`."""
+        """How many times slower the client is. Raises `InputError`."""
         return find_slowdown(self.device) if self.device else 1.0
 
-    def adapt(self, study: Study) -> Study:
-        """Return the study with the client, restarts and clock that these options choose. Raises
-        `InputError`."""
+    def adapt(self, study: AnyStudy) -> AnyStudy:
+        """Return the study, or its specification, with the client, restarts and clock that these
+        options choose. Raises `InputError`."""
         if self.client:
             study = study_by(study, self.client)
         if self.device:
@@ -79,7 +79,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         study = spread(study, self.restarts)
         if self.computing is None and (not self.virtual or study.clock.virtual):
             return study
-        return structs.replace(study, clock=self._clock(predicted=study.predicted))
+        predicted = any(stack.loaded_by.follows_graphs for stack in study.stacks)
+        return structs.replace(study, clock=self._clock(predicted=predicted))
 
     def check(self, study: Study) -> None:
         """Raise `InputError` if the study does not allow these options."""

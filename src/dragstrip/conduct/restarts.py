@@ -3,10 +3,10 @@
 from msgspec import structs
 
 from dragstrip.model.errors import InputError
-from dragstrip.model.study import Study
+from dragstrip.study.clients import AnyStudy
 
 
-def spread(study: Study, restarts: int | None) -> Study:
+def spread(study: AnyStudy, restarts: int | None) -> AnyStudy:
     """Return the study with this number of restarts, or with its own number if `restarts` is None.
     Raises `InputError`."""
     if restarts is None:

@@ -33,7 +33,9 @@ def concurrency_of(
     return RealTimeConcurrency(study, jobs, visits, cores=cores)
 
 
-def session_of(study: Study, artefacts: Path, rehearsed: Collection[str] = ()) -> SessionFactory:
+def session_of(
+    study: Study, artefacts: Path | None, rehearsed: Collection[str] = ()
+) -> SessionFactory:
     """Return a function that opens the session for the study's visits. In real time that is a
     testbed, which first rehearses the pages of `rehearsed`; in virtual time it is guests."""
     if study.clock.virtual:

@@ -1,16 +1,15 @@
 """The executor that makes all visits in worker processes on this machine."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from multiprocessing.connection import wait
 from pathlib import Path
 
-from dragstrip.execution.concurrency import Concurrency, RealTimeConcurrency
+from dragstrip.execution.by_clock import concurrency_of, session_of
+from dragstrip.execution.concurrency import Concurrency
 from dragstrip.execution.executor import AttemptState, opened
 from dragstrip.execution.host import Host
 from dragstrip.execution.orders import SessionFactory
 from dragstrip.execution.run import Keep, run
-from dragstrip.execution.session import visit_session
 from dragstrip.execution.worker import Worker, end_all
 from dragstrip.model.visit import Visit
 from dragstrip.schedule.schedule import Attempt, Schedule
@@ -22,8 +21,9 @@ class LocalExecutor:
     """Makes visits on this machine; each parallel block has its own worker.
 
     `concurrency` decides which blocks run in parallel, by default one at a time. Files of whole
-    browsers (NetLogs) go to `artefacts`. `session` opens a worker's session, by default a testbed.
-    `machine` is this machine's id. `browsers` maps each stack to its browser and version.
+    browsers (NetLogs) go to `artefacts`. `session` opens a worker's session, by default a testbed
+    in real time and guests in virtual time. `machine` is this machine's id. `browsers` maps each
+    stack to its browser and version.
     """
 
     def __init__(
@@ -36,9 +36,9 @@ class LocalExecutor:
         machine: str = "",
         browsers: Mapping[str, str] | None = None,
     ) -> None:
-        concurrency = concurrency or RealTimeConcurrency(schedule.study)
+        concurrency = concurrency or concurrency_of(schedule.study, 1, ())
         first = concurrency.first_workers(schedule.left)
-        self._session = session or partial(visit_session, schedule.study, artefacts, first.pages)
+        self._session = session or session_of(schedule.study, artefacts, first.pages)
         self._host = Host(concurrency, machine)
         self._browsers = browsers or {}
         self._workers = first.workers

@@ -2,6 +2,7 @@
 generator."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import structs
 
@@ -10,6 +11,11 @@ from dragstrip.model.errors import InputError
 from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.study import Study
 
+if TYPE_CHECKING:
+    from dragstrip.study.spec import StudySpec
+
+AnyStudy = TypeVar("AnyStudy", Study, "StudySpec")
+"""A study, or its specification before its pages are made."""
 CLIENTS = ("browser", LOADER)
 NO_FALSE_START = (
     "by the load generator with TLS 1.3, whose handshake takes as many round trips: it has no "
@@ -29,13 +35,12 @@ def loaded_by(stacks: Sequence[Stack], client: str, where: str = "--client") -> 
     return tuple(stacks)
 
 
-def study_by(study: Study, client: str) -> Study:
+def study_by(study: AnyStudy, client: str) -> AnyStudy:
     """Return the study with this client. Raises `InputError`."""
-    return structs.replace(
-        study,
-        stacks=loaded_by(study.stacks, client),
-        controls=loaded_by(study.controls, client),
-    )
+    study = structs.replace(study, stacks=loaded_by(study.stacks, client))
+    if isinstance(study, Study):
+        study = structs.replace(study, controls=loaded_by(study.controls, client))
+    return study
 
 
 def check_clients(stacks: Sequence[Stack]) -> None:

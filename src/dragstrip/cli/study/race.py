@@ -13,7 +13,6 @@ from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
-from dragstrip.study.clients import loaded_by
 from dragstrip.study.presets import find_network, find_stack, in_browser
 from dragstrip.study.servers import parse_server, placed
 from dragstrip.study.spec import StudySpec
@@ -107,23 +106,19 @@ def race(
         name="race",
         pages=page,
         networks=[find_network(n) for n in network],
-        stacks=loaded_by(_stacks(stack, server or [], browser), options.client or "browser"),
+        stacks=_stacks(stack, server or [], browser),
         connections=("first", "repeat") if repeat else ("first",),
         runs=runs,
         seed=seed,
-        client=Client(
-            frames=frames, net_log=net_log, qlog=qlog, pcap=pcap, cpu_slowdown=options.slowdown
-        ),
+        client=Client(frames=frames, net_log=net_log, qlog=qlog, pcap=pcap),
         addresses=addresses,
         done=done,
         metrics=tuple(metric or ()),
         live=live,
         ca=ca,
         controls=controls,
-        restarts=options.restarts or 1,
-        clock=options.clock,
     )
-    study = spec.resolve(page_cache())
+    study = options.adapt(spec).resolve(page_cache())
     options.check(study)
     folder = options.out or new_capsule(study.name)
     with shown(folder, watch=options.watch) as watcher:

@@ -30,7 +30,7 @@ class Pins(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_d
     is a whole folder."""
     files: Mapping[str, str] = {}
     """Sources of our program, by name. A known server has them in a folder with the server's name.
-    The program's lock file (``go.sum`` or ``Cargo.lock``) has the digests of all its dependencies."""
+    The program's lock file (``go.sum`` or ``Cargo.lock``) has the digests of its dependencies."""
 
     def __post_init__(self) -> None:
         if not _DAY.fullmatch(self.published):
