@@ -1,5 +1,5 @@
-//! How fast the model is, without any I/O, per second of CPU time, so that a busy machine does not
-//! count: `cargo bench -p dragstrip-link`.
+//! Measures how fast the model is, without any I/O. Only CPU time counts, so a busy machine does
+//! not matter: `cargo bench -p dragstrip-link`.
 
 use dragstrip_link::config::{Config, Direction};
 use dragstrip_link::header::Header;
@@ -49,7 +49,7 @@ fn main() {
     }
 }
 
-/// A link of 1 Gbit/s, 10 ms and 1 % of loss, with these fields besides or instead.
+/// A direction with 1 Gbit/s, 10 ms and 1 % of loss; `effects` replaces or adds fields.
 fn direction(effects: &Value) -> Direction {
     let mut fields = json!({"rate_mbps": 1000, "delay_ms": 10, "loss": 0.01, "queue_ms": 50});
     for (name, value) in effects.as_object().expect("fields") {

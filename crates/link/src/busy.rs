@@ -1,7 +1,7 @@
 //! Measures the bottleneck's real rate.
 
-/// The ends of a busy stretch are uncertain by tens of microseconds; a stretch must be long
-/// enough for that to stay below one per cent of it.
+/// Shortest busy stretch that counts. The ends of a stretch are uncertain by tens of microseconds,
+/// which must stay below one per cent of its length.
 const SHORTEST_STRETCH_NS: u64 = 5_000_000;
 
 /// Back-to-back stretches of the bottleneck, from the departure of the first packet to that of
@@ -17,7 +17,7 @@ struct Stretch {
     first_ns: u64,
     last_ns: u64,
     bytes: u64,
-    /// Bytes since `last_ns` of packets that were lost after the bottleneck. They took time there,
+    /// Bytes since `last_ns` of packets that were lost after the bottleneck, where they took time
     /// too.
     unseen_bytes: u64,
 }

@@ -1,11 +1,12 @@
-//! Checks that effects share.
+//! Checks that several effects use.
 
 use anyhow::{Result, ensure};
 
-/// Far beyond any network, and small enough that no sum of times can overflow.
+/// Longest time in ms that is accepted: far beyond any network, and small enough that no sum of
+/// times can overflow.
 pub const MAX_MS: f64 = 3_600_000.0;
 
-/// `side` and `field` name the number in the error.
+/// Checks a time in ms. `side` and `field` name the number in the error.
 pub fn check_ms(side: &str, field: &str, ms: f64) -> Result<()> {
     ensure!(
         (0.0..=MAX_MS).contains(&ms),

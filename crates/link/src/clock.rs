@@ -1,19 +1,20 @@
-//! Two clocks: the kernel timestamps packets by the wall clock, the link schedules by the monotonic
-//! clock.
+//! Reads two clocks: the kernel timestamps packets by the wall clock, and the link schedules by the
+//! monotonic clock.
 
 use libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, clockid_t};
 
-/// More than reading the clocks one after the other can make them differ.
+/// A difference that reading the clocks one after the other cannot explain.
 const READING_NS: u64 = 50_000;
-/// Longer than three readings take if nothing interrupts them: 512 ns in virtual time, less
-/// elsewhere.
+/// More than three readings take if no other process interrupts them: they take 512 ns in virtual
+/// time, less in real time.
 const UNDISTURBED_NS: u64 = 600;
 
 pub fn monotonic_ns() -> u64 {
     read_ns(CLOCK_MONOTONIC)
 }
 
-/// The monotonic and the realtime clock at one moment. They are read again after an interruption.
+/// Reads the monotonic and the realtime clock at one moment. After an interruption both are read
+/// again.
 pub fn both_ns() -> (u64, u64) {
     let mut tries = 10;
     loop {
@@ -50,7 +51,7 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// Call once before a batch of stamps, with both clocks read just now.
+    /// Compares the two clocks, which were read just now. Call it once before a batch of stamps.
     pub fn synchronise(&mut self, monotonic_ns: u64, realtime_ns: u64) {
         let offset_ns = i128::from(monotonic_ns) - i128::from(realtime_ns);
         self.stepped = offset_ns.abs_diff(self.offset_ns) > u128::from(READING_NS);
@@ -59,7 +60,8 @@ impl Arrivals {
         }
     }
 
-    /// The stamp in monotonic time: not after `now_ns`, not before the arrival before it.
+    /// Converts a stamp to monotonic time. The result is not after `now_ns`, and not before the
+    /// previous arrival.
     pub fn monotonic(&mut self, stamp_realtime_ns: u64, now_ns: u64) -> u64 {
         let mapped = i128::from(stamp_realtime_ns) + self.offset_ns;
         let arrival_ns = match u64::try_from(mapped) {

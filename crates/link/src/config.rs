@@ -34,8 +34,8 @@ pub struct Config {
     pub down: Direction,
     #[serde(default)]
     pub accounting: Accounting,
-    /// Ports, from and to, whose packets the link shapes; it forwards all others at once. None is
-    /// every packet.
+    /// Ranges of ports (first, last) whose packets the link shapes. All others are forwarded at
+    /// once. If there are no ranges, every packet is shaped.
     #[serde(default)]
     pub ports: Vec<(u16, u16)>,
     /// What the link becomes while it runs.
@@ -48,7 +48,7 @@ pub struct Config {
 
 impl Config {
     /// The configuration as the link reads it: checked, in the caller's units, and with the order
-    /// of the stages filled in. An error names the field that makes no sense.
+    /// of the stages filled in. An error names the wrong field.
     pub fn understood(&self) -> Result<Self> {
         for (from, to) in &self.ports {
             ensure!(
@@ -89,7 +89,7 @@ impl Config {
         Nat::new(losses.collect())
     }
 
-    /// Every effect that has a place, in the order of each direction, up and down.
+    /// The names of all effects that have a place, in their order, up and down.
     pub fn order(&self) -> [Vec<StageName>; 2] {
         [
             self.up.places(StageName::up()),
@@ -97,13 +97,13 @@ impl Config {
         ]
     }
 
-    /// Client to origin.
+    /// The stages from client to origin.
     pub fn up_pipeline(&self) -> Pipeline {
         let context = self.context(1, false, self.down.mtu.clamps());
         self.up.pipeline(StageName::up(), &context)
     }
 
-    /// Origin to client.
+    /// The stages from origin to client.
     pub fn down_pipeline(&self) -> Pipeline {
         let context = self.context(2, true, self.up.mtu.clamps());
         self.down.pipeline(StageName::down(), &context)

@@ -26,11 +26,11 @@ pub struct Link {
     down: Remote,
     client: Interface,
     origin: Interface,
-    /// The kernel's counts of dropped packets when counting began.
+    /// The kernel's counts of dropped packets at the time when counting began.
     dropped: Option<Drops>,
     record: Option<Record>,
     since_us: u64,
-    /// The order of its effects; None if it is not configured.
+    /// The order of the effects; None if the link is not configured.
     order: Option<[Vec<StageName>; 2]>,
     nat: Nat,
     /// What the steps count from, by the forwarders' clock and by the Unix epoch's.
@@ -41,7 +41,7 @@ pub struct Link {
 #[serde(tag = "cmd", rename_all = "snake_case", deny_unknown_fields)]
 enum Command {
     Configure(Box<Config>),
-    /// Does what `configure` does, but packets, counters and random streams go on.
+    /// Configures the link as `configure` does, but keeps packets, counters and random streams.
     Change(Box<Config>),
     /// The steps count from this moment, in ns of the Unix epoch.
     Start {
@@ -66,7 +66,7 @@ enum Answer {
     Done {},
     Stats {
         since_us: u64,
-        /// Packets for which the record had no room.
+        /// Packets that the record had no room for.
         record_missed: u64,
         up: Box<Report>,
         down: Box<Report>,
@@ -212,7 +212,8 @@ impl Link {
         }
     }
 
-    /// Packets that the kernel dropped since then; None if the kernel does not say.
+    /// Packets that the kernel dropped since counting began; None if the kernel does not report
+    /// them.
     fn dropped_since(&self) -> Option<Drops> {
         Drops::read(&self.client, &self.origin)?.since(self.dropped.as_ref()?)
     }

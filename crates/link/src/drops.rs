@@ -36,7 +36,7 @@ impl Drops {
         })
     }
 
-    /// Packets dropped since `before`; None if a counter was reset.
+    /// Packets dropped since the counts in `before`; None if a counter was reset.
     pub fn since(&self, before: &Self) -> Option<Self> {
         let spent = |now: Counter, then: Counter| {
             Some(Counter {
@@ -50,8 +50,8 @@ impl Drops {
         })
     }
 
-    /// Adds the drops to the reports. Kernels since 6.6 hand back a frame that they count as
-    /// dropped, so it is not lost in silence.
+    /// Adds the drops to the reports. Since version 6.6 the kernel returns a frame that it counts
+    /// as dropped, so that frame is not lost silently.
     pub fn tell(&self, up: &mut Report, down: &mut Report) {
         for (report, from, to) in [
             (up, self.client, self.origin),

@@ -19,12 +19,12 @@ const RECORD_HEADER: usize = 5;
 const MOST_FLIGHT: usize = 64 * 1024;
 /// Most connections of a visit that are examined.
 const MOST_FLOWS: usize = 4096;
-/// Versions with a layout that is known: QUIC 1 and 2 (RFC 9369).
+/// QUIC versions whose packet layout is known: 1 and 2 (RFC 9369).
 const QUIC_1: u32 = 1;
 const QUIC_2: u32 = 0x6b33_43cf;
 const MOST_ID: usize = 20;
 
-/// Looks at packets that clients send.
+/// Searches packets from clients for early data.
 #[derive(Default)]
 pub struct EarlyData {
     flights: HashMap<u64, Flight>,
@@ -165,7 +165,7 @@ fn long_packet(bytes: &[u8]) -> Option<(Kind, usize)> {
     Some((kind, after.checked_add(length)?))
 }
 
-/// A variable-length integer (RFC 9000 section 16) and where it ends.
+/// Reads a variable-length integer (RFC 9000 section 16); returns the value and where it ends.
 fn variable(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     let first = *bytes.get(at)?;
     let length = 1usize << (first >> 6);

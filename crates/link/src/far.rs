@@ -1,4 +1,4 @@
-//! Traffic by address and port at the origin's end.
+//! Counts traffic by address and port at the origin's end.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -20,7 +20,7 @@ pub enum Transport {
     Other,
 }
 
-/// An address and port at the origin's end. The port is 0 where a packet has none.
+/// An address and port at the origin's end. The port is 0 if the packet has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct FarEnd {
     pub address: IpAddr,
@@ -30,7 +30,7 @@ pub struct FarEnd {
 
 impl FarEnd {
     /// Reads an IPv4 or IPv6 packet: its source if the origin sends it, else its destination. None
-    /// if it is neither or too short.
+    /// for any other packet, or if it is too short.
     pub fn of(ip: &[u8], origin_sends: bool) -> Option<Self> {
         let parts = Parts::of(ip)?;
         let far = if origin_sends {
@@ -71,13 +71,14 @@ pub struct FarCount {
     pub packets: u64,
     /// Layer 3 bytes of these packets.
     pub bytes: u64,
-    /// Packets that the link dropped, for whichever reason.
+    /// Packets that the link dropped, for any reason.
     pub dropped: u64,
     /// When the first dropped packet reached the link, microseconds of the Unix epoch.
     pub first_drop_us: Option<u64>,
     /// Least time a packet spent in the link.
     pub transit_min_ms: Option<f64>,
-    /// Packets in which clients' early data began, and when the first of them reached the link.
+    /// Packets in which clients' early data began; the next field is the time of the first, in
+    /// microseconds of the Unix epoch.
     pub early_packets: u64,
     pub first_early_us: Option<u64>,
     /// Packets of `packets` that came as ECT(0), as ECT(1) and as CE (RFC 3168 section 5).
@@ -114,7 +115,7 @@ pub struct FarEnds {
 }
 
 impl FarEnds {
-    /// The place of a far end, for [`Packet::far`].
+    /// Returns the index of a far end, for [`Packet::far`]; adds the far end if it is new.
     pub fn place(&mut self, end: FarEnd) -> Option<u32> {
         match self.last {
             Some((last, place)) if last == end => return Some(place),
@@ -181,7 +182,8 @@ impl FarEnds {
         self.tallies.get_mut(packet.far? as usize)
     }
 
-    /// `ahead_ns` is how far CLOCK_REALTIME is ahead of the clock of the packets' times.
+    /// Reports all far ends. `ahead_ns` is how far CLOCK_REALTIME is ahead of the clock of the
+    /// packets' times.
     pub fn report(&self, ahead_ns: u64) -> Vec<FarCount> {
         let count = |tally: &Tally| FarCount {
             end: tally.end,

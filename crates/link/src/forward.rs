@@ -34,28 +34,30 @@ use crate::too_big;
 
 const IPV4: [u8; 2] = [0x08, 0x00];
 const IPV6: [u8; 2] = [0x86, 0xdd];
-/// Frames read before anything is sent.
+/// Number of frames that are read before any is sent.
 const BATCH: usize = 32;
-/// Time after which a frame is tried again for which the kernel has no room; then it is given up.
+/// Time in ns after which a frame is sent again if the kernel had no room for it. If that fails
+/// too, the frame is given up.
 const RETRY_NS: u64 = 50_000;
 const PATIENCE_NS: u64 = 100_000_000;
-/// Batches that are taken in before the link changes: as much as its ring holds.
+/// Batches that are read before the link changes: as many as the ring holds.
 const MOST_BATCHES_BEFORE: usize = 256;
-/// While packets are inside, arrivals need no waking if none can be due within twice this time;
-/// but the ring is looked after this often.
+/// Interval in ns. While packets are inside and none can be due within twice this time, arrivals do
+/// not wake the thread. It then looks at the ring at this interval.
 const LOOK_NS: u64 = 2_000_000;
 
 type Task = Box<dyn FnOnce(&mut Forwarder) + Send>;
 
-/// Forwards one direction. Lives in its own thread and is reached through a [`Remote`].
+/// Forwards one direction. It lives in its own thread, and other threads reach it through a
+/// [`Remote`].
 pub struct Forwarder {
     /// Whether the forwarded packets come from the origin.
     origin_sends: bool,
     ring: Ring,
     outlet: Outlet,
-    /// Back to where frames come from, for what the link says itself.
+    /// The socket on the side from which frames come, for the link's own answers.
     back: Outlet,
-    /// What it has yet to say, and when, in no order.
+    /// The link's answers that are not sent yet, each with its time in ns, in no order.
     answers: Vec<(u64, Vec<u8>)>,
     mailbox: Arc<Mailbox>,
     tasks: Receiver<Task>,
@@ -75,7 +77,7 @@ pub struct Forwarder {
     recorder: Option<Recorder>,
     since_ns: u64,
     ring_drops: u64,
-    /// Packets whose time has come, in order.
+    /// Packets whose time to leave has come, in order.
     outbox: VecDeque<Packet>,
     retry_ns: Option<u64>,
 }
@@ -85,7 +87,8 @@ pub struct Forwarder {
 pub struct Epoch(Arc<AtomicU64>);
 
 impl Epoch {
-    /// Time 0; `arrival_ns`, of a direction's first packet, if the other has none yet.
+    /// Time 0 of both directions. `arrival_ns`, the arrival of a direction's first packet, becomes
+    /// time 0 if the other direction has none yet.
     fn with(&self, arrival_ns: u64) -> u64 {
         let first = self
             .0
@@ -107,7 +110,8 @@ struct Mailbox {
 }
 
 impl Remote {
-    /// Starts forwarding from one interface to the other; `from` is the client's or the origin's.
+    /// Starts a thread that forwards from one interface to the other. `from` is the client's or the
+    /// origin's.
     pub fn start(
         name: &str,
         origin_sends: bool,
@@ -157,7 +161,7 @@ impl Remote {
         let (started, realtime) = mpsc::channel();
         let run = move || {
             let _ = started.send(make_thread_realtime());
-            // A link with one direction would be worse than none: a panic, too, ends the program,
+            // A link with one direction would be worse than none, so a panic, too, ends the program
             // after a line about it (`Program::main`).
             if let Ok(Err(error)) = catch_unwind(AssertUnwindSafe(|| forwarder.run())) {
                 eprintln!("dragstrip-link: {error:#}");
@@ -183,7 +187,7 @@ impl Remote {
     ) -> Receiver<T> {
         let (answer, receiver) = mpsc::channel();
         let task = move |forwarder: &mut Forwarder| drop(answer.send(task(forwarder)));
-        // Were the thread gone, the receiver would say so.
+        // If the thread has ended, the receiver reports it.
         let _ = self.tasks.send(Box::new(task));
         self.mailbox.full.store(true, Ordering::Release);
         let one = 1u64.to_ne_bytes();
@@ -194,7 +198,7 @@ impl Remote {
 }
 
 impl Forwarder {
-    /// Becomes another link at `since_ns`; earlier packets are dropped.
+    /// Replaces the link by another one at `since_ns`. Earlier packets are dropped.
     pub fn configure(
         &mut self,
         pipeline: Pipeline,
@@ -273,7 +277,7 @@ impl Forwarder {
     /// Becomes another link and keeps packets, counters and time 0: see [`Pipeline::change`].
     pub fn change(&mut self, pipeline: Pipeline, ports: Ports) {
         let now_ns = monotonic_ns();
-        // What came before meets the link as it was; the rest of a flood does not.
+        // Packets that arrived before the change meet the old link; the rest of a flood does not.
         for _ in 0..MOST_BATCHES_BEFORE {
             self.receive();
         }
@@ -445,7 +449,8 @@ impl Forwarder {
         self.answers.extend(answer.map(|frame| (due_ns, frame)));
     }
 
-    /// An answer that finds no room in the kernel's queue is lost, as a router's would be.
+    /// Sends the answers that are due. An answer for which the kernel's queue has no room is lost,
+    /// as a router's answer would be.
     fn send_answers(&mut self, now_ns: u64) {
         let back = &self.back;
         self.answers.retain(|(due_ns, frame)| {
@@ -479,7 +484,7 @@ impl Forwarder {
                 .iter()
                 .map(|packet| self.pool.frame(packet.slot));
             let sent = self.outlet.send(frames);
-            // Read after the call, so that nothing that happened in it is left out.
+            // The clock is read after the call, so that the call's duration is included.
             now_ns = monotonic_ns();
             match sent {
                 Sent::Some(count) => {
@@ -503,7 +508,8 @@ impl Forwarder {
         }
     }
 
-    /// Records that the first packet of the outbox was sent at `sent_ns`, or that it never will be.
+    /// Records that the first packet of the outbox was sent at `sent_ns`; None means that it never
+    /// will be.
     fn done(&mut self, sent_ns: Option<u64>) {
         let Some(packet) = self.outbox.pop_front() else {
             return;
@@ -576,7 +582,7 @@ impl Forwarder {
         self.ring.ready() || self.mailbox.full.load(Ordering::Relaxed)
     }
 
-    /// Sleeps until one of `watched` can be read; true if none could in time.
+    /// Sleeps until one of `watched` can be read. Returns true if none could before the timeout.
     fn sleep(watched: &[&OwnedFd], timeout_ns: Option<u64>) -> bool {
         let mut polled = [libc::pollfd {
             fd: -1, // ignored by poll

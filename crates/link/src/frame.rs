@@ -4,16 +4,18 @@ use crate::socket::VNET_HEADER;
 
 pub const ETHERNET_HEADER: usize = 14;
 pub const ETHERTYPE: usize = VNET_HEADER + 12;
-/// Where the IP packet begins.
+/// Offset in a frame at which the IP packet begins.
 pub const IP: usize = ETHERTYPE + 2;
 
-/// `struct virtio_net_hdr`: the checksum is still to be made, from `csum_start` on, and its field is
-/// `csum_offset` further. Both count from the Ethernet header.
+/// Flag of `struct virtio_net_hdr`: the kernel has not computed the checksum yet. It covers the
+/// bytes from `csum_start` on; its field is `csum_offset` further. Both offsets count from the
+/// Ethernet header.
 const NEEDS_CSUM: u8 = 1;
 const CSUM_START: usize = 6;
 const CSUM_OFFSET: usize = 8;
 
-/// Where the kernel still owes a checksum: its start and its field in the frame.
+/// If the kernel has not computed a checksum yet, returns the offsets in the frame of the covered
+/// bytes and of the checksum field.
 pub fn owed(frame: &[u8]) -> Option<(usize, usize)> {
     if frame.first()? & NEEDS_CSUM == 0 {
         return None;
@@ -29,7 +31,7 @@ pub fn owed(frame: &[u8]) -> Option<(usize, usize)> {
     (field + 2 <= frame.len()).then_some((start, field))
 }
 
-/// Makes the checksum that the kernel still owes.
+/// Computes the checksum that the kernel has left out, if there is one.
 pub fn complete(frame: &mut [u8]) {
     if let Some((start, field)) = owed(frame) {
         // The field holds the sum of the pseudo header.
@@ -39,7 +41,8 @@ pub fn complete(frame: &mut [u8]) {
     }
 }
 
-/// RFC 1071: of parts that follow each other; all but the last have an even length.
+/// The Internet checksum (RFC 1071) of parts that follow each other. All but the last have an even
+/// length.
 pub fn checksum(parts: &[&[u8]]) -> u16 {
     let mut sum = 0u64;
     for part in parts {
@@ -56,7 +59,8 @@ pub fn checksum(parts: &[&[u8]]) -> u16 {
     !(sum as u16)
 }
 
-/// RFC 1624 section 3, equation 3: HC' = ~(~HC + ~m + m').
+/// The checksum after a word has changed from `before` to `after` (RFC 1624 section 3, equation 3:
+/// HC' = ~(~HC + ~m + m')).
 pub fn updated(checksum: u16, before: u16, after: u16) -> u16 {
     let sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
     let folded = (sum & 0xffff) + (sum >> 16);

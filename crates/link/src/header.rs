@@ -1,4 +1,5 @@
-//! The parts of an IP packet's headers that the model needs, and the mark that it may set there.
+//! Reads the parts of an IP packet's headers that the model needs, and sets the congestion mark in
+//! them.
 
 use std::net::IpAddr;
 
@@ -17,16 +18,16 @@ const DONT_FRAGMENT: u8 = 0x40;
 /// RFC 3168 section 5: the lower two bits of the former type of service or traffic class.
 const ECN: u8 = 0b11;
 
-/// What a sender says of ECN (RFC 3168 section 5), by its code point.
+/// What a sender says about ECN (RFC 3168 section 5), as a code point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {
-    /// The sender does not understand marks.
+    /// The sender does not understand ECN.
     #[default]
     NotEct = 0b00,
     /// The sender is scalable (RFC 9331).
     Ect1 = 0b01,
     Ect0 = 0b10,
-    /// Marked before.
+    /// The packet was marked before.
     Ce = 0b11,
 }
 
@@ -40,12 +41,12 @@ impl Ecn {
         }
     }
 
-    /// The sender understands marks.
+    /// Whether the sender understands ECN.
     pub fn capable(self) -> bool {
         self != Self::NotEct
     }
 
-    /// The packet belongs in the queue of scalable senders (RFC 9331 section 5.1).
+    /// Whether the packet belongs in the queue of scalable senders (RFC 9331 section 5.1).
     pub fn scalable(self) -> bool {
         matches!(self, Self::Ect1 | Self::Ce)
     }
@@ -65,11 +66,11 @@ pub enum Feedback {
 pub struct Header {
     pub source: u64,
     pub destination: u64,
-    /// The 5-tuple of RFC 8290 section 3.1; without ports for what is neither TCP nor UDP and for
-    /// fragments, whose later parts have none.
+    /// Hash of the 5-tuple (RFC 8290 section 3.1). The ports are left out for fragments, whose
+    /// later parts have none, and for packets that are neither TCP nor UDP.
     pub flow: u64,
     pub ecn: Ecn,
-    /// A SYN that carries data, as TCP Fast Open sends (RFC 7413).
+    /// Whether the packet is a SYN that carries data, as TCP Fast Open sends (RFC 7413).
     pub syn_data: bool,
     /// What a SYN/ACK agrees to; None if it agrees to none.
     pub feedback: Option<Feedback>,
@@ -81,7 +82,8 @@ pub struct Header {
 }
 
 impl Header {
-    /// Reads an IPv4 or IPv6 packet; what is neither, or too short, is all zero.
+    /// Reads an IPv4 or IPv6 packet. For any other packet, or if it is too short, all fields are
+    /// zero.
     pub fn of(ip: &[u8]) -> Self {
         Self::read(ip).unwrap_or_default()
     }

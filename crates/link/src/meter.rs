@@ -20,17 +20,18 @@ pub struct Report {
     pub bytes_in: u64,
     pub packets_out: u64,
     pub bytes_out: u64,
-    /// Packets by the cause of their drop, `dropped_CAUSE`, and what single effects count.
+    /// Number of packets by name: `dropped_CAUSE` for each cause of a drop, and what single effects
+    /// count.
     #[serde(flatten)]
     pub by_effect: BTreeMap<String, u64>,
     /// Packets that reached the loss stage.
     pub loss_trials: u64,
-    /// The fate of each of them, by index: `model::Fates`.
+    /// The fate of each packet at the loss stage, by index: `model::Fates`.
     pub loss_fates: String,
     pub host_loss: Vec<HostCount>,
-    /// Loss in bursts: packets that met the bad state, how many of them were lost, how long the
-    /// state held, and how long the chain was watched. Times are None if the chain steps with
-    /// packets.
+    /// Counts of loss in bursts: packets that met the bad state, packets of these that were lost, how
+    /// long the bad state lasted, and how long the chain ran. Times are None if the chain steps
+    /// with packets.
     pub burst_trials: Option<u64>,
     pub burst_lost: Option<u64>,
     pub burst_ms: Option<f64>,
@@ -38,49 +39,50 @@ pub struct Report {
     pub marked: u64,
     /// Packets sent on whose sender understands ECN: ECT or CE (RFC 3168 section 5).
     pub ect: u64,
-    /// Packets of `ect` that came as ECT(1), and as CE.
+    /// Packets of `ect` that arrived as ECT(1); the next field counts those that arrived as CE.
     pub ect1: u64,
     pub ce: u64,
-    /// What each queue of a bottleneck with several did.
+    /// What each queue did, for a bottleneck with several queues.
     pub queues: Vec<QueueReport>,
     pub duplicated: u64,
     pub reordered: u64,
-    /// Packets the kernel refused to send, after retries.
+    /// Packets that the kernel refused to send, after retries.
     pub send_failures: u64,
-    /// Number of times that the kernel handed a frame back, which was then tried again or given up.
+    /// Number of times that the kernel returned a frame, which was then sent again or given up.
     pub send_retries: u64,
-    /// Frames that the kernel dropped silently on their way from an end to the link, and from the
-    /// link to the other end; None if it does not say.
+    /// Frames that the kernel dropped silently between the sending end and the link; the next field
+    /// counts those between the link and the other end. None if the kernel does not report them.
     pub lost_before: Option<u64>,
     pub lost_behind: Option<u64>,
     pub queued: u64,
     pub largest_frame_bytes: u64,
     pub ring_drops: u64,
-    /// Time that packets waited for the bottleneck; None if none passed one.
+    /// Median time in ms that packets waited for the bottleneck; None if no packet passed a
+    /// bottleneck.
     pub queue_p50_ms: Option<f64>,
     pub queue_p99_ms: Option<f64>,
     pub queue_max_ms: f64,
     pub busy_ms: f64,
     pub busy_bytes: u64,
-    /// Time that the bottleneck took for `line_bytes`, by the model's clock.
+    /// Time in ms that the bottleneck took for `line_bytes`, by the model's clock.
     pub line_ms: f64,
     pub line_bytes: u64,
     pub transit_min_ms: Option<f64>,
-    /// Least time that a packet spent in the link without waiting for the bottleneck or crossing
-    /// it.
+    /// Least time in ms that a packet spent in the link, without waiting for the bottleneck and
+    /// crossing it.
     pub flight_min_ms: Option<f64>,
     pub lateness_p50_us: Option<f64>,
     pub lateness_p99_us: Option<f64>,
     pub lateness_max_us: Option<f64>,
     /// Traffic by far end.
     pub far_ends: Vec<FarCount>,
-    /// Traffic over time; None if nothing came.
+    /// Traffic over time; None if no packet came.
     pub timeline: Option<Course>,
-    /// What passed beside the emulation; None if it shapes every packet.
+    /// Packets that passed the link without emulation; None if the link shapes every packet.
     pub unshaped: Option<Unshaped>,
 }
 
-/// Packets of ports that the link does not shape. They are in no other count.
+/// Packets of ports that the link does not shape. No other count includes them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Unshaped {
     pub packets: u64,
@@ -114,16 +116,16 @@ pub struct QueueReport {
     pub wait_max_ms: f64,
 }
 
-/// Counts packets as they come and go.
+/// Counts packets as they arrive and leave.
 pub struct Meter {
     packets_in: u64,
     bytes_in: u64,
     packets_out: u64,
     bytes_out: u64,
-    /// Packets by the cause of their drop.
+    /// Number of dropped packets by cause.
     dropped: BTreeMap<&'static str, u64>,
     marked: u64,
-    /// Packets sent on, by the code point with which they came.
+    /// Number of packets sent on, by the ECN code point with which they arrived.
     ecn: [u64; 4],
     reordered: u64,
     /// One more than the highest index sent.
@@ -215,12 +217,12 @@ impl Meter {
         index
     }
 
-    /// Where a far end's packets are counted, see [`Packet::far`].
+    /// Returns the index under which a far end's packets are counted, see [`Packet::far`].
     pub fn place(&mut self, end: FarEnd) -> Option<u32> {
         self.far_ends.place(end)
     }
 
-    /// Records that early data began in a packet that came in.
+    /// Records that early data began in a packet that arrived.
     pub fn early(&mut self, packet: &Packet) {
         self.far_ends.early(packet);
     }
@@ -271,7 +273,7 @@ impl Meter {
         self.passed_bottleneck(packet, None);
     }
 
-    /// Counts a frame that the kernel handed back.
+    /// Counts a frame that the kernel returned.
     pub fn handed_back(&mut self) {
         self.send_retries += 1;
     }

@@ -1,4 +1,4 @@
-//! The MSS option of SYNs: RFC 9293 section 3.7.1.
+//! Reads and writes the MSS option of SYNs: RFC 9293 section 3.7.1.
 
 use crate::frame::{IP, owed, updated};
 use crate::ip::Parts;
@@ -10,7 +10,7 @@ const MSS: u8 = 2;
 const OPTIONS: usize = 20;
 const CHECKSUM: usize = 16;
 
-/// Where the option's value stands in a TCP segment, and the value.
+/// Finds the option in a TCP segment; returns the offset of its value, and the value.
 pub fn find(segment: &[u8]) -> Option<(usize, u16)> {
     let end = usize::from(segment.get(12)? >> 4) * 4;
     let mut at = OPTIONS;
@@ -28,8 +28,8 @@ pub fn find(segment: &[u8]) -> Option<(usize, u16)> {
     None
 }
 
-/// Writes a value into the SYN of a frame, and corrects its checksum. One that the kernel still owes
-/// covers the value by itself.
+/// Writes a value into the MSS option of a frame's SYN, and corrects the checksum. A checksum that
+/// the kernel has yet to compute needs no correction.
 pub fn clamp(frame: &mut [u8], mss: u16) {
     let Some(parts) = frame.get(IP..).and_then(Parts::of) else {
         return;

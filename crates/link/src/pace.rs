@@ -1,4 +1,4 @@
-//! How a forwarding thread waits: asleep until shortly before a packet is due, then awake.
+//! Decides how a forwarding thread waits: asleep until shortly before a packet is due, then awake.
 //!
 //! A timer wakes a thread some tens of microseconds late, more on a virtual machine. So the thread
 //! sets its timer earlier, by as much as recent wakings were late, and spins for the rest. A budget
@@ -37,7 +37,7 @@ impl Pace {
         }
     }
 
-    /// How to wait for `due_ns`, which lies in the future.
+    /// Decides how to wait for `due_ns`, which lies in the future.
     pub fn plan(&mut self, now_ns: u64, due_ns: Option<u64>) -> Wait {
         let earned_ns = (now_ns - self.planned_ns) / BUDGET_SHARE;
         self.budget_ns = (self.budget_ns + earned_ns).min(BUDGET_CAP_NS);

@@ -8,7 +8,7 @@ use crate::model::Packet;
 pub struct Pool {
     frames: Vec<Vec<u8>>,
     free: Vec<u32>,
-    /// Slots that one of two twins has left.
+    /// Slots of twins that one of the two packets has left.
     halved: HashSet<u32>,
 }
 
@@ -29,7 +29,7 @@ impl Pool {
         &self.frames[slot as usize]
     }
 
-    /// The packet is done with. A slot that twins share is free when both are.
+    /// Ends the use of a packet's slot. A slot that twins share is free when both have left.
     pub fn release(&mut self, packet: &Packet) {
         if packet.twin {
             if self.halved.insert(packet.slot) {

@@ -1,4 +1,4 @@
-//! Which packets the link shapes: those of some ports, or all.
+//! Selects the packets that the link shapes: those of some ports, or all.
 
 use crate::ip::{Parts, TCP, UDP};
 

@@ -1,9 +1,9 @@
-//! What makes a thread punctual, as far as the kernel allows it.
+//! Makes a thread punctual, as far as the kernel allows it.
 
 /// Above every ordinary process, below what a machine runs for its own good.
 const FIFO_PRIORITY: i32 = 10;
 
-/// Puts the calling thread under SCHED_FIFO; false if that is not allowed.
+/// Puts the calling thread under SCHED_FIFO; returns false if that is not allowed.
 pub fn make_thread_realtime() -> bool {
     let param = libc::sched_param {
         sched_priority: FIFO_PRIORITY,
@@ -16,8 +16,8 @@ pub fn make_thread_realtime() -> bool {
     }
 }
 
-/// Keeps what is in memory there. Not MCL_FUTURE: under a lock limit it would make later
-/// allocations fail.
+/// Keeps in memory what is there now. MCL_FUTURE is not used: under a lock limit it would make
+/// later allocations fail.
 pub fn lock_memory() {
     // SAFETY: a plain system call; that it may be refused does no harm.
     unsafe { libc::mlockall(libc::MCL_CURRENT) };

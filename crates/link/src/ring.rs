@@ -1,5 +1,6 @@
-//! Frames of an interface through a memory ring shared with the kernel (TPACKET_V2), each with
-//! the time at which the kernel received it. Linux, Documentation/networking/packet_mmap.rst.
+//! Receives the frames of an interface through a memory ring shared with the kernel (TPACKET_V2),
+//! each with the time at which the kernel received it. Linux,
+//! Documentation/networking/packet_mmap.rst.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -25,7 +26,7 @@ const LONGEST_FRAME: usize = VNET_HEADER + (1 << 18);
 pub struct Frame<'a> {
     /// [`VNET_HEADER`] bytes, then the Ethernet frame.
     pub bytes: &'a [u8],
-    /// When the kernel received it, CLOCK_REALTIME.
+    /// When the kernel received the frame, on CLOCK_REALTIME.
     pub stamp_ns: u64,
 }
 
@@ -43,7 +44,8 @@ pub struct Ring {
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// Receives everything that comes in at the interface, nothing that goes out of it.
+    /// Opens a ring that receives every frame that comes in at the interface, but none that goes
+    /// out.
     pub fn open(interface: &Interface, mtu: usize) -> Result<Self> {
         let slot_bytes = (mtu + SLOT_OVERHEAD).next_power_of_two();
         ensure!(
@@ -116,7 +118,7 @@ impl Ring {
         Ok(ring)
     }
 
-    /// A frame is waiting.
+    /// Whether a frame is waiting.
     pub fn ready(&self) -> bool {
         self.status().load(Ordering::Acquire) & libc::TP_STATUS_USER != 0
     }
@@ -165,7 +167,7 @@ impl Ring {
         }
     }
 
-    /// Frames the kernel had no room for since the last call.
+    /// Number of frames since the last call for which the kernel had no room.
     pub fn drops(&mut self) -> u64 {
         let mut stats = tpacket_stats {
             tp_packets: 0,

@@ -1,4 +1,4 @@
-//! Packet sockets: the system calls of sending, each error saying what was attempted.
+//! Wraps the system calls for sending on packet sockets. Each error says what was attempted.
 
 use std::ffi::CString;
 use std::io;
@@ -50,7 +50,7 @@ pub fn packet_socket() -> Result<OwnedFd> {
     Err(error).context("cannot open a packet socket")
 }
 
-/// Sets a socket option, `what` it does for the error.
+/// Sets a socket option; `what` says in the error what the option does.
 pub fn set_option<T: Copy>(
     fd: &OwnedFd,
     level: c_int,
@@ -61,7 +61,7 @@ pub fn set_option<T: Copy>(
     dragstrip_socket::set(fd, level, name, value).with_context(|| format!("cannot {what}"))
 }
 
-/// Binds to an interface; `protocol` 0 receives nothing.
+/// Binds the socket to an interface; with `protocol` 0 it receives nothing.
 pub fn bind(fd: &OwnedFd, interface: &Interface, protocol: c_int) -> Result<()> {
     // SAFETY: all-zero is a valid sockaddr_ll.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
@@ -107,13 +107,13 @@ pub fn pending_error(fd: &OwnedFd, interface: &Interface) -> Result<()> {
 /// Frames given to the kernel by one call.
 pub const BATCH: usize = 16;
 
-/// What became of the frames given to the kernel.
+/// What happened to the frames that were given to the kernel.
 pub enum Sent {
-    /// This number of frames, from the first on, are on their way.
+    /// This number of frames, from the first one, are on their way.
     Some(usize),
-    /// Not now: the kernel's own queue is full. The first may be tried again.
+    /// None now, because the kernel's own queue is full. The first frame may be sent again.
     Busy,
-    /// The first never: for instance longer than the interface takes.
+    /// The kernel refuses the first frame, for example because it is too long for the interface.
     Refused,
 }
 

@@ -1,5 +1,6 @@
-//! SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014,
-//! figure 16): draw n is a function of the state and n, so it does not need the earlier draws.
+//! Draws random numbers by SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
+//! generators, OOPSLA 2014, figure 16): draw n is a function of the state and n, so it does not
+//! need the earlier draws.
 
 /// The step from one state to the next.
 pub const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -1,10 +1,10 @@
-//! What one direction carried over time, in slots that grow wider as time goes on.
+//! Records what one direction carried over time, in slots that grow wider as time passes.
 
 use serde::Serialize;
 
 use crate::model::Packet;
 
-/// Most slots. Once time goes beyond them, every two become one.
+/// Most slots. When time goes beyond them, every two slots become one.
 const SLOTS: usize = 512;
 const NARROWEST_NS: u64 = 1_000_000;
 
@@ -14,7 +14,7 @@ struct Slot {
     dropped: u64,
 }
 
-/// Counts as packets come and go.
+/// Counts traffic by slot, as packets arrive and leave.
 pub struct Timeline {
     /// When the first packet came; None before.
     start_ns: Option<u64>,
@@ -28,7 +28,7 @@ pub struct Course {
     pub start_us: u64,
     pub slot_us: u64,
     /// The slots in which something happened: index, layer 3 bytes that left the link, and packets
-    /// that its queue dropped, by their arrival.
+    /// that the link's queue dropped, in the slot of their arrival.
     pub slots: Vec<(usize, u64, u64)>,
 }
 
@@ -73,7 +73,8 @@ impl Timeline {
         self.slot_ns *= 2;
     }
 
-    /// None if no packet came. `ahead_ns` is how far CLOCK_REALTIME is ahead of the packets' clock.
+    /// Reports the timeline; None if no packet came. `ahead_ns` is how far CLOCK_REALTIME is ahead
+    /// of the packets' clock.
     pub fn report(&self, ahead_ns: u64) -> Option<Course> {
         let start_ns = self.start_ns?;
         let busy = |(index, slot): (usize, &Slot)| {

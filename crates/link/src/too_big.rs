@@ -1,4 +1,5 @@
-//! What a router says of a packet that is too long: RFC 792 and RFC 1191, RFC 4443 section 3.2.
+//! Makes a router's answer to a packet that is too long: RFC 792 and RFC 1191, RFC 4443 section
+//! 3.2.
 
 use std::ops::Range;
 
@@ -6,9 +7,10 @@ use crate::frame::{ETHERTYPE, IP, checksum, complete};
 use crate::ip::{ICMP, ICMPV6, V4_HEADER, V6_HEADER};
 use crate::socket::VNET_HEADER;
 
-/// RFC 1812 section 4.3.2.3: as much of the packet as fits an answer of 576 bytes.
+/// Most bytes of an answer over IPv4, with as much of the packet as fits (RFC 1812 section
+/// 4.3.2.3).
 const MOST_V4: usize = 576;
-/// RFC 4443 section 3.2: as much as fits the least MTU of IPv6.
+/// Most bytes of an answer over IPv6: the least MTU of IPv6 (RFC 4443 section 3.2).
 const MOST_V6: usize = 1280;
 const ICMP_HEADER: usize = 8;
 /// Destination unreachable, fragmentation needed and DF set.
@@ -19,7 +21,7 @@ const HOPS: u8 = 64;
 const INTERNETWORK_CONTROL: u8 = 0xc0;
 
 /// The frame that tells the sender of `frame` that packets of `mtu` bytes pass. Its source is where
-/// the packet went, because the link has no address. None for what is no IP packet.
+/// the packet went, because the link has no address. None for a packet that is not IP.
 pub fn answer(frame: &[u8], mtu: u32) -> Option<Vec<u8>> {
     let mut quoted = frame.to_vec();
     complete(&mut quoted);
@@ -77,7 +79,7 @@ fn swapped(packet: &[u8], source: Range<usize>, destination: Range<usize>) -> Op
     Some([packet.get(destination)?, packet.get(source)?].concat())
 }
 
-/// Type and code, checksum, four bytes of the kind's own, and the quote.
+/// Joins type and code, checksum, four bytes that depend on the kind, and the quoted packet.
 fn message(kind: [u8; 2], own: Vec<u8>, quote: &[u8], pseudo: &[u8]) -> Vec<u8> {
     let mut message = [&kind[..], &[0, 0], &own, quote].concat();
     let sum = checksum(&[pseudo, &message]);

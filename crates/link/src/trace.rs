@@ -1,4 +1,4 @@
-//! A recorded rate to be played: docs/reference/network.md has both forms.
+//! A recorded rate to play: docs/reference/network.md has both forms.
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::{Line, Opportunities, Step};
 use crate::units::{bits_per_s, ns};
 
-/// Far beyond any network.
+/// Highest rate in Mbit/s that is accepted: far beyond any network.
 pub const MAX_MBPS: f64 = 1_000_000.0;
 
 /// A trace as `dragstrip.model.trace.Trace` writes it; one of the two lists is empty. The answer to
@@ -15,10 +15,11 @@ pub const MAX_MBPS: f64 = 1_000_000.0;
 #[serde(deny_unknown_fields)]
 pub struct Trace {
     pub name: String,
-    /// Mahimahi: when a packet of 1500 bytes may leave, in ms; loops at the last.
+    /// Mahimahi's times in ms at which a packet of 1500 bytes may leave; the trace loops at the
+    /// last.
     #[serde(default, skip_serializing)]
     pub opportunities_ms: Vec<u64>,
-    /// (from second, Mbit/s); the last one only marks the end of the trace, which then loops.
+    /// Pairs (second, Mbit/s); the last pair only marks the end of the trace, which then loops.
     #[serde(default, skip_serializing)]
     pub steps: Vec<(f64, f64)>,
 }

@@ -26,13 +26,13 @@ pub struct Bottleneck {
     /// Bytes that are added to a packet's layer 3 length.
     overhead: u32,
     waiting: VecDeque<Served>,
-    /// When each packet in the queue leaves it for the line, and its bytes. It is only kept for
-    /// depths that need it.
+    /// When each packet in the queue leaves it for the line, and the packet's bytes. Only depths
+    /// that need this list keep it.
     queued: VecDeque<(u64, u64)>,
     queued_bytes: u64,
 }
 
-/// A packet, and when it came to the queue and begins to cross the line.
+/// A packet, when it came to the queue, and when it begins to cross the line.
 pub struct Served {
     pub came_ns: u64,
     pub start_ns: u64,
@@ -40,7 +40,7 @@ pub struct Served {
 }
 
 impl Served {
-    /// Carries a packet over the line: its `at_ns` is then when it is across.
+    /// Carries a packet over the line. Its `at_ns` becomes the time when it has crossed.
     pub fn by(line: &mut Line, came_ns: u64, mut packet: Packet) -> Self {
         let start_ns = line.start_ns(packet.at_ns);
         let crossed = packet.crossed();
@@ -65,7 +65,7 @@ impl Served {
         }
     }
 
-    /// The packet as it is when the link changes: in the queue, or across in part.
+    /// The packet at the moment when the link changes: still in the queue, or across in part.
     pub fn interrupted(self, now_ns: u64) -> Packet {
         let Self {
             came_ns,
@@ -91,7 +91,7 @@ impl Served {
 }
 
 impl Bottleneck {
-    /// `overhead` bytes are counted with every packet.
+    /// Creates a bottleneck that counts `overhead` additional bytes with every packet.
     pub fn new(line: Line, depth: Depth, overhead: u32) -> Self {
         Self {
             line,

@@ -44,7 +44,7 @@ impl Stream {
     }
 }
 
-/// A stream of random numbers. Draw n does not depend on whether any other was made.
+/// A stream of random numbers. A draw does not depend on whether other draws were made.
 #[derive(Clone, Copy)]
 pub struct Draws {
     stream: u64,

@@ -15,7 +15,8 @@ pub struct Fates {
 }
 
 impl Fates {
-    /// Copies are left out: they share an index with their original.
+    /// Records a packet's fate. Copies are left out, because they share an index with their
+    /// original.
     pub fn note(&mut self, packet: &Packet, lost: bool) {
         if packet.copy || packet.index >= MOST {
             return;

@@ -80,7 +80,7 @@ impl Stage for GilbertElliott {
         let lost = self.losses.of(&packet) < share;
         self.bursts.trials += u64::from(bad);
         self.bursts.lost += u64::from(bad && lost);
-        // What depends on time too is no story by index.
+        // Fates that depend on time cannot be listed by index.
         if let States::ByPacket(_) = self.states {
             self.fates.note(&packet, lost);
         }
@@ -105,7 +105,7 @@ struct ByPacket {
     p: f64,
     r: f64,
     steps: Draws,
-    /// Index and state of the last packet, so that the next one takes a single step.
+    /// Index and state of the last packet, so that the next packet needs a single step.
     known: Option<(u64, bool)>,
 }
 
@@ -172,7 +172,7 @@ struct ByTime {
     bad_ns: f64,
     draws: Draws,
     epoch_ns: u64,
-    /// Number of the current state, counted from 0, and whether it is the bad one.
+    /// Number of the current state, counted from 0, and whether it is the bad state.
     number: u64,
     bad: bool,
     since_ns: u64,

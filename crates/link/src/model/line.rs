@@ -8,12 +8,12 @@ use super::time::{NEVER_NS, NS};
 pub enum Line {
     Fluid(Fluid),
     Opportunities(Opportunities),
-    /// Carries nothing.
+    /// Carries no packets.
     Stopped,
 }
 
 impl Line {
-    /// `bits_per_s` is at least 1.
+    /// A line with a fixed rate of `bits_per_s`, at least 1.
     pub fn fixed(bits_per_s: u64) -> Self {
         let lasts_ns = u64::MAX;
         Self::Fluid(Fluid::new(vec![Step {
@@ -22,7 +22,7 @@ impl Line {
         }]))
     }
 
-    /// Rates that are played one after the other, in a loop; not all are 0.
+    /// A line that plays these rates one after the other, in a loop. At least one rate is above 0.
     pub fn steps(steps: Vec<Step>) -> Self {
         Self::Fluid(Fluid::new(steps))
     }
@@ -36,7 +36,7 @@ impl Line {
         }
     }
 
-    /// When the first byte of a packet that came at `at_ns` could be sent.
+    /// When the first byte of a packet that came at `at_ns` can be sent.
     pub fn start_ns(&self, at_ns: u64) -> u64 {
         match self {
             Self::Fluid(fluid) => fluid.free_ns.max(at_ns),
@@ -108,16 +108,16 @@ impl Fluid {
             let leap_ns = (laps * u128::from(self.lap_ns)).min(u128::from(NEVER_NS)) as u64;
             self.free_ns += leap_ns;
             ends_ns += leap_ns;
-            work -= (laps * self.lap_work) as u64; // less than work
+            work -= (laps * self.lap_work) as u64; // the rest is less than `work`
         }
         let bits_per_s = loop {
             let bits_per_s = self.steps[at].bits_per_s;
             let room = u128::from(bits_per_s) * u128::from(ends_ns - self.free_ns);
-            // Nothing crosses in an outage, not even a packet without a byte.
+            // In an outage nothing crosses, not even a packet without bytes.
             if bits_per_s > 0 && u128::from(work) <= room {
                 break bits_per_s;
             }
-            work -= room as u64; // less than work
+            work -= room as u64; // the room is less than `work`
             self.free_ns = ends_ns;
             at = (at + 1) % self.steps.len();
             ends_ns += self.steps[at].lasts_ns;

@@ -22,12 +22,13 @@ pub struct Managed {
     /// Packets that cross the line or were dropped.
     leaving: VecDeque<Served>,
     last_ns: u64,
-    /// Nothing crosses earlier: the link changed then.
+    /// Time before which nothing crosses, because the link changed then.
     since_ns: u64,
 }
 
 impl Managed {
-    /// `overhead` bytes are counted with every packet. A depth by time is not possible: convert it.
+    /// Creates the queue. `overhead` additional bytes are counted with every packet. A depth by
+    /// time is not possible: convert it first.
     pub fn new(line: Line, discipline: Box<dyn Discipline>, depth: Depth, overhead: u32) -> Self {
         Self {
             line,
@@ -72,7 +73,7 @@ impl Managed {
         self.leaving.push_back(served);
     }
 
-    /// Packets that the discipline dropped leave the queue.
+    /// Removes the packets that the discipline dropped from the queue.
     fn drop_all(&mut self, gone: VecDeque<Packet>) {
         for packet in gone {
             self.packets -= 1;
@@ -98,7 +99,7 @@ impl Managed {
         refused
     }
 
-    /// Takes what waited for the line or crossed it when the link changed.
+    /// Accepts a packet that waited for the line, or was crossing it, when the link changed.
     fn resume(&mut self, mut packet: Packet, resumed: Resumed) {
         self.since_ns = packet.at_ns;
         if resumed.crossed.is_some() {
@@ -159,7 +160,7 @@ impl Stage for Managed {
             if served.packet.dropped.is_some() || served.packet.at_ns <= now_ns {
                 held.going.push(served.across());
             } else {
-                // It had its turn, even if the line has carried nothing of it yet.
+                // This packet had its turn already, even if none of its bytes has crossed yet.
                 let mut packet = served.interrupted(now_ns);
                 let crossed = packet.crossed();
                 packet.resumed = packet.resumed.map(|resumed| Resumed {

@@ -1,7 +1,8 @@
-//! The link as a pure model: time goes in as an argument, packets come out. No I/O, no clock.
+//! The link as a pure model: time goes in as an argument, packets come out. The model has no I/O
+//! and no clock.
 //!
 //! A direction of the link is a short chain of [`Stage`]s. Every packet carries its own logical
-//! time from stage to stage, so asking late does not change when it was due.
+//! time from stage to stage, so a late call does not change when the packet was due.
 
 pub mod aqm;
 pub mod effects;
@@ -39,9 +40,9 @@ pub use wander::LEAST_PERIODS;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct DropCause {
-    /// The name in `dragstrip.model.effects`, and in records.
+    /// The cause's name in `dragstrip.model.effects`, and in records.
     pub name: &'static str,
-    /// The queue in front of the bottleneck dropped it.
+    /// Whether the queue in front of the bottleneck dropped the packet.
     #[serde(skip)]
     pub in_queue: bool,
 }
@@ -75,38 +76,39 @@ pub enum Waiting {
 pub struct Counts {
     /// Packets that reached the loss stage, lost or not.
     pub loss_trials: u64,
-    /// The fate of each of them, see [`Fates::runs`].
+    /// The fate of each packet at the loss stage, see [`Fates::runs`].
     pub loss_fates: String,
-    /// Copies made.
+    /// Number of copies made.
     pub duplicated: u64,
-    /// What else single effects count, by the field of the report.
+    /// Counts of single effects, by field of the report.
     pub events: BTreeMap<&'static str, u64>,
     pub host_loss: Vec<HostCount>,
-    /// None unless loss comes in bursts.
+    /// Counts of loss in bursts; None without it.
     pub bursts: Option<Bursts>,
-    /// One for each queue of a bottleneck with several.
+    /// One count for each queue of a bottleneck with several queues.
     pub queues: Vec<QueueCount>,
 }
 
-/// What one queue of a bottleneck did. Bytes are those that the bottleneck counts.
+/// What one queue of a bottleneck did. Bytes are counted as the bottleneck counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct QueueCount {
     pub queue: &'static str,
-    /// Packets that went on to the line, and how many of them it marked.
+    /// Packets that went on to the line, and in the next fields their bytes and how many the queue
+    /// marked.
     pub packets: u64,
     pub bytes: u64,
     pub marked: u64,
-    /// Packets that it dropped, being full or not.
+    /// Packets that the queue dropped, because it was full or for another reason.
     pub dropped: u64,
-    /// How long packets waited in it.
+    /// Median time in ns that packets waited in the queue.
     pub p50_ns: u64,
     pub p99_ns: u64,
     pub max_ns: u64,
 }
 
 impl QueueCount {
-    /// Adds what the queue counted before the link changed. The percentiles are those of the changed
-    /// link alone, once a packet has passed it; the maximum is that of both.
+    /// Adds what the queue counted before the link changed. The percentiles are those of the
+    /// changed link alone, once a packet has passed it; the maximum is that of both links.
     fn add(&mut self, before: &Self) {
         if self.packets == 0 {
             (self.p50_ns, self.p99_ns) = (before.p50_ns, before.p99_ns);
@@ -161,11 +163,11 @@ impl Counts {
 /// Counts of the bad state of loss in bursts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bursts {
-    /// Packets that met the bad state, and those of them that were lost.
+    /// Packets that met the bad state, and in the next field the number of these that were lost.
     pub trials: u64,
     pub lost: u64,
-    /// How long the bad state lasted in all, and how long the chain ran until its last packet; None
-    /// if it steps with packets.
+    /// How long the bad state lasted in total, and in the next field how long the chain ran until
+    /// its last packet; None if the chain steps with packets.
     pub bad_ns: Option<u64>,
     pub watched_ns: Option<u64>,
 }
@@ -178,43 +180,44 @@ pub struct HostCount {
     pub lost: u64,
 }
 
-/// The model's data on a packet. Its bytes stay with the owner, under `slot`.
+/// What the model knows of a packet. The packet's bytes stay with the owner, under `slot`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Place among the packets of its direction, from 0, in order of arrival.
+    /// Position among the packets of its direction, from 0, in order of arrival.
     pub index: u64,
-    /// Layer 3 length.
+    /// Length at layer 3, in bytes.
     pub bytes: u32,
-    /// Bytes that the bottleneck counts for it; set once it has met one.
+    /// Bytes that the bottleneck counts for the packet; set when it reaches a bottleneck.
     pub line_bytes: u32,
     /// The owner's key for the packet's bytes.
     pub slot: u32,
-    /// When it reached the link.
+    /// When the packet reached the link.
     pub arrival_ns: u64,
-    /// When it ideally reached its current place; at the end, its ideal departure.
+    /// When the packet ideally reached its current place; at the end, its ideal departure.
     pub at_ns: u64,
-    /// How long it waited for the bottleneck, once it has passed one.
+    /// How long the packet waited for the bottleneck; None before it has passed one.
     pub waited_ns: Option<u64>,
-    /// How long the bottleneck took to carry it.
+    /// How long the bottleneck took to carry the packet.
     pub line_ns: u64,
-    /// Was in the queue when the link changed.
+    /// Set if the packet was in the queue when the link changed.
     pub resumed: Option<Resumed>,
     /// Was in the link when it changed, or waits for one that was: its times are of more than one
     /// link.
     pub straddles: bool,
     pub dropped: Option<DropCause>,
-    /// The link marks it Congestion Experienced when it sends it.
+    /// Whether the link marks the packet Congestion Experienced when it sends it.
     pub marked: bool,
-    /// Whether it is one of two packets that share an index and a slot.
+    /// Whether the packet is one of two that share an index and a slot.
     pub twin: bool,
-    /// Whether it is the second of the two.
+    /// Whether the packet is the second of two that share an index.
     pub copy: bool,
-    /// The link answers its sender that packets of this length pass: it was dropped as too long.
+    /// Set if the packet was dropped as too long: the link answers its sender that packets of this
+    /// length pass.
     pub next_hop_mtu: Option<u32>,
-    /// The link writes this into its MSS option when it sends it.
+    /// Value that the link writes into the packet's MSS option when it sends it.
     pub clamped_mss: Option<u16>,
     pub header: Header,
-    /// Index of its far end in the owner's list.
+    /// Index of the packet's far end in the owner's list.
     pub far: Option<u32>,
 }
 
@@ -244,7 +247,7 @@ impl Packet {
 }
 
 impl Packet {
-    /// What of its `line_bytes` has crossed the line.
+    /// Bytes of `line_bytes` that have crossed the line.
     fn crossed(&self) -> u32 {
         self.resumed
             .and_then(|resumed| resumed.crossed)
@@ -255,22 +258,25 @@ impl Packet {
 /// How far a packet had come in its queue when the link changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resumed {
-    /// When it had come to the queue.
+    /// When the packet had come to the queue.
     pub came_ns: u64,
-    /// What of its `line_bytes` had crossed the line; None if it still waited for its turn.
+    /// Bytes of `line_bytes` that had crossed the line; None if the packet still waited for its
+    /// turn.
     pub crossed: Option<u32>,
 }
 
 /// What a stage holds when the link changes.
 #[derive(Default)]
 pub struct Held {
-    /// Waits for the line, in order, and is [`Resumed`]: the stage in the same place takes it.
+    /// Packets that wait for the line, in order, each with [`Resumed`]. The stage in the same place
+    /// takes them.
     pub waiting: Vec<Packet>,
-    /// Is on its way, and leaves at its `at_ns` whatever the link becomes.
+    /// Packets on their way. They leave at their `at_ns`, whatever the link becomes.
     pub going: Vec<Packet>,
 }
 
-/// One effect of the link: takes a packet, says when the next one leaves, and releases it.
+/// One effect of the link. A stage takes a packet, says when the next packet leaves, and releases
+/// it.
 pub trait Stage: Send {
     /// Sets time 0 of effects that follow a clock (a trace, jitter in order, bursts by time). It is
     /// called before the first packet.
@@ -285,18 +291,18 @@ pub trait Stage: Send {
         None
     }
 
-    /// The packet that leaves at `next_ns`, with its `at_ns` set to that time; None if none leaves
-    /// then.
+    /// Releases the packet that leaves at `next_ns`, with its `at_ns` set to that time; None if
+    /// none leaves then.
     fn release(&mut self) -> Option<Packet> {
         None
     }
 
-    /// The least time any packet spends here.
+    /// The least time that any packet spends in this stage.
     fn least_ns(&self) -> u64 {
         0
     }
 
-    /// Gives up its packets, because the link changes at `now_ns`.
+    /// Gives up the stage's packets, because the link changes at `now_ns`.
     fn hand_over(&mut self, _now_ns: u64) -> Held {
         Held {
             waiting: Vec::new(),
@@ -311,12 +317,13 @@ pub trait Stage: Send {
 /// The stages of one direction, in order. Without stages every packet passes at once.
 #[derive(Default)]
 pub struct Pipeline {
-    /// Each with its place, by which a changed link finds what takes its packets.
+    /// The stages, each with its place. After a change of the link, the stage in the same place
+    /// takes over the packets.
     stages: Vec<(usize, Box<dyn Stage>)>,
     epoch_ns: Option<u64>,
     /// Packets that left the link before the last arrival and were not returned yet.
     left: VecDeque<Packet>,
-    /// What stages counted before the link changed.
+    /// What the stages counted before the link changed.
     before: Counts,
 }
 
@@ -325,8 +332,8 @@ impl Pipeline {
         Self::placed(stages.into_iter().map(Some))
     }
 
-    /// A stage of every effect in order, or None for one that is not asked for: so each keeps its
-    /// place, whichever others there are.
+    /// Creates a pipeline from a stage for every effect in order, or None for an effect that is not
+    /// requested. So each stage keeps its place, whichever other stages there are.
     pub fn placed(stages: impl Iterator<Item = Option<Box<dyn Stage>>>) -> Self {
         let placed = stages.enumerate();
         Self {
@@ -380,7 +387,7 @@ impl Pipeline {
         *self = next;
     }
 
-    /// Packets go on from behind the stage in that place.
+    /// Lets packets go on from behind the stage in that place.
     fn go_on(&mut self, place: usize, going: Vec<Packet>) {
         if !going.is_empty() {
             let behind = self.stages.partition_point(|&(at, _)| at <= place);
@@ -414,9 +421,9 @@ impl Pipeline {
         }
     }
 
-    /// Time before which no packet leaves the link; None if there is none inside.
+    /// Time before which no packet leaves the link; None if no packet is inside.
     ///
-    /// It need not account for moves between stages: later stages count with their least time.
+    /// Moves between stages need not be accounted for: later stages count with their least time.
     pub fn next_ns(&self) -> Option<u64> {
         if let Some(packet) = self.left.front() {
             return Some(packet.at_ns);
@@ -431,7 +438,7 @@ impl Pipeline {
         next_ns
     }
 
-    /// The least time any packet spends in the link.
+    /// The least time that any packet spends in the link.
     pub fn least_ns(&self) -> u64 {
         self.stages.iter().map(|(_, stage)| stage.least_ns()).sum()
     }

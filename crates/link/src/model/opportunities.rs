@@ -22,7 +22,8 @@ pub struct Opportunities {
 }
 
 impl Opportunities {
-    /// `times_ns` ascend from 0 to at most `lap_ns`, which is not 0, and are played over and over.
+    /// Creates a trace whose `times_ns` are played over and over. They ascend from 0 to at most
+    /// `lap_ns`, which is not 0.
     pub fn new(times_ns: Vec<u64>, lap_ns: u64) -> Self {
         Self {
             times_ns,
@@ -82,7 +83,7 @@ impl Opportunities {
             return self.next;
         }
         let since_ns = at_ns - self.epoch_ns;
-        let lap = (since_ns - 1) / self.lap_ns; // a lap's end belongs to it
+        let lap = (since_ns - 1) / self.lap_ns; // the end of a lap belongs to that lap
         let into_ns = since_ns - lap * self.lap_ns;
         let place = self.times_ns.partition_point(|&time_ns| time_ns < into_ns);
         if place == self.times_ns.len() {

@@ -1,10 +1,10 @@
-//! What was on its way when the link changed.
+//! Packets that were on their way when the link changed.
 
 use super::flying::Flying;
 use super::{Packet, Stage};
 
-/// Packets that leave when they would have left the link as it was. Later ones wait behind them, so
-/// that a shorter delay reorders nothing.
+/// Packets that leave when the unchanged link would have released them. Later packets wait behind
+/// them, so that a shorter delay does not reorder packets.
 pub struct Rest {
     flying: Flying,
     last_ns: u64,

@@ -17,7 +17,7 @@ pub enum Spread {
 }
 
 impl Spread {
-    /// No delay is further below the mean, in ns.
+    /// The most that a delay can be below the mean, in ns.
     pub fn below_ns(&self) -> f64 {
         match self {
             Self::Uniform(most_ns) => *most_ns,
@@ -27,7 +27,7 @@ impl Spread {
     }
 }
 
-/// The quantile of a table at a share in 0..=1, on a line between its two neighbours.
+/// The quantile of a table at a share in 0..=1, interpolated between its two neighbours.
 pub fn quantile(table: &[f64], share: f64) -> f64 {
     let place = share * (table.len() - 1) as f64;
     let low = (place as usize).min(table.len() - 2);

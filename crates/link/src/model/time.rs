@@ -2,6 +2,6 @@
 
 /// Nanoseconds in a second.
 pub const NS: u64 = 1_000_000_000;
-/// 146 years: a line that is busy until then takes no more time, so that no sum of times and delays
+/// 146 years in ns. A line is never busy beyond this time, so that no sum of times and delays
 /// overflows.
 pub const NEVER_NS: u64 = 1 << 62;

@@ -1,4 +1,4 @@
-//! A delay that wanders with time, as behind a queue that others fill too.
+//! A delay that changes with time, as behind a queue that other traffic fills too.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_2};
 
@@ -9,8 +9,8 @@ use super::spread::{Spread, quantile};
 /// falls faster than time passes, so packets keep their order by themselves: docs/decisions/0057.
 pub const LEAST_PERIODS: f64 = 8.0;
 
-/// The delay is a pure function of (seed, direction, time since the link's time 0), whatever is
-/// sent. At every instant its distribution is exactly its [`Spread`].
+/// The delay is a pure function of (seed, direction, time since the link's time 0), whatever
+/// packets are sent. At every instant its distribution is exactly its [`Spread`].
 ///
 /// It follows a Gaussian process: independent normal draws `period_ns` apart, and between two of
 /// them cos x of the one and sin x of the other, x from 0 to pi / 2, so that the variance is 1
@@ -20,7 +20,7 @@ pub struct Wander {
     period_ns: u64,
     normals: Normals,
     epoch_ns: u64,
-    /// Number of the last draw, its value and the next one's.
+    /// Number of the last draw, its value, and the value of the next draw.
     last: Option<(u64, f64, f64)>,
 }
 

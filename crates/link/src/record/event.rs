@@ -1,4 +1,4 @@
-//! What became of one packet, and how a format writes it down.
+//! What happened to one packet, and how a format writes it down.
 
 use std::io::Write;
 
@@ -14,10 +14,10 @@ pub enum Side {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fate {
-    /// Left at that time (CLOCK_MONOTONIC).
+    /// The packet left at that time (CLOCK_MONOTONIC).
     Sent(u64),
     Dropped(DropCause),
-    /// The kernel would not send it.
+    /// The kernel refused to send the packet.
     Refused,
 }
 
@@ -31,7 +31,8 @@ pub struct Event {
 
 /// One way to write events down.
 pub trait Form: Send {
-    /// Times in the file are `offset_ns` later than the event's, on the wall clock.
+    /// Writes an event. Times in the file are `offset_ns` later than the event's, because they are
+    /// on the wall clock.
     fn write(&mut self, event: &Event, offset_ns: u64, file: &mut dyn Write) -> Result<()>;
 }
 

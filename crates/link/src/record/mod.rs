@@ -42,7 +42,8 @@ pub struct Record {
 }
 
 impl Recorder {
-    /// Never waits; a full channel is counted.
+    /// Records a packet's fate. Never waits; if the channel is full, the packet is counted as
+    /// missed.
     pub fn note(&self, packet: &Packet, fate: Fate, frame: &[u8]) {
         let event = Event {
             side: self.side,
@@ -62,7 +63,7 @@ impl Recorder {
 
 impl Record {
     /// Starts a record; the suffix `.csv` or `.pcapng` decides the format. `offset_ns` is the wall
-    /// clock minus the monotonic one. Returns the ends for up and down too.
+    /// clock minus the monotonic one. Returns the record, and its ends for up and down.
     pub fn start(path: &Path, offset_ns: u64) -> Result<(Self, Recorder, Recorder)> {
         let pcapng = match path.extension().and_then(|suffix| suffix.to_str()) {
             Some("csv") => false,
@@ -100,12 +101,12 @@ impl Record {
         Ok((record, up, down))
     }
 
-    /// Events there was no room for.
+    /// Number of events for which there was no room.
     pub fn missed(&self) -> u64 {
         self.missed.load(Ordering::Relaxed)
     }
 
-    /// Waits until everything is in the file. Call when both recorders are gone.
+    /// Waits until every event is in the file. Call this after both recorders are gone.
     pub fn finish(self) -> Result<()> {
         let written = self.writer.join();
         written

@@ -16,13 +16,14 @@ pub struct Asked {
     pub target_ms: f64,
     pub interval_ms: f64,
     pub ecn: bool,
-    /// FQ-CoDel's queues and turns. Files say them of CoDel, too.
+    /// Number of FQ-CoDel's queues, and bytes per turn in the next field. Study files have both for
+    /// CoDel, too.
     pub flows: usize,
     pub quantum_bytes: u32,
-    /// Marks every packet that waited longer, as Linux's `ce_threshold`.
+    /// Marks every packet that waited longer than this, as Linux's `ce_threshold` does.
     #[serde(default)]
     pub ce_threshold_ms: Option<f64>,
-    /// The threshold is for scalable senders alone: ECT(1) and CE.
+    /// Whether the threshold holds only for scalable senders: ECT(1) and CE.
     #[serde(default)]
     pub ce_threshold_l4s: bool,
 }
@@ -74,12 +75,13 @@ pub struct Parameters {
     pub interval_ns: u64,
     /// Mark packets whose sender understands ECN instead of dropping them.
     pub ecn: bool,
-    /// Marks packets that waited longer, of all senders that understand ECN or of scalable ones.
+    /// Marks packets that waited longer than this: of scalable senders only, or of all senders that
+    /// understand ECN.
     pub ce_threshold_ns: Option<u64>,
     pub ce_scalable: bool,
 }
 
-/// Section 5.2: with at most one full packet queued there is nothing to control.
+/// Bytes of a full packet. Section 5.2: with at most one packet queued there is nothing to control.
 const MAX_PACKET: u64 = 1514;
 
 /// A queue that drops at its head when even the shortest wait of an interval was too long.
@@ -88,7 +90,7 @@ const MAX_PACKET: u64 = 1514;
 /// section 5.
 pub struct Codel {
     parameters: Parameters,
-    /// Public for FQ-CoDel, which drops from the fattest of its queues.
+    /// Public for FQ-CoDel, which drops from its queue with the most bytes.
     pub fifo: Fifo,
     first_above_ns: Option<u64>,
     drop_next_ns: u64,

@@ -13,8 +13,8 @@ use crate::check::{check_ms, check_positive_ms};
 use crate::model::{Counts, QueueCount};
 use crate::units::{ns, times};
 
-/// Lines 5a to 5d of `dualpi2_dequeue`: `Th_len`. Alone in its queue a packet is not marked by the L4S queue's own
-/// threshold.
+/// The threshold `Th_len` (lines 5a to 5d of `dualpi2_dequeue`): a packet alone in its queue is not
+/// marked by the L4S queue's own threshold.
 const ALONE: usize = 1;
 
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -22,16 +22,16 @@ const ALONE: usize = 1;
 pub struct Asked {
     pub target_ms: f64,
     pub update_ms: f64,
-    /// Per second.
+    /// Gain in 1/s.
     pub alpha: f64,
     pub beta: f64,
     /// The coupling factor k.
     pub coupling: f64,
     /// The L4S queue marks all packets that waited `step_ms` and `ramp_ms`, none that waited less
-    /// than `step_ms`, and more and more between: the RFC's minTh and range.
+    /// than `step_ms`, and a growing share in between: the RFC's minTh and range.
     pub step_ms: f64,
     pub ramp_ms: f64,
-    /// Percent of the line that the classic queue gets at least.
+    /// Least percentage of the line for the classic queue.
     pub classic_percent: u32,
 }
 
@@ -63,7 +63,7 @@ impl Kind for Asked {
 /// One of the two queues, and what it counts.
 struct Queue {
     fifo: Fifo,
-    /// Appendix A, `recur`: what is left of the probability until the next packet is met.
+    /// The rest of the probability until the next packet is picked (appendix A, `recur`).
     count: f64,
     told: QueueCount,
     waits_ns: Histogram<u64>,
@@ -82,7 +82,7 @@ impl Queue {
         }
     }
 
-    /// Appendix A, `recur`: meets a share of the packets, evenly spread.
+    /// Picks a share of the packets, evenly spread (appendix A, `recur`).
     fn recur(&mut self, likelihood: f64) -> bool {
         self.count += likelihood;
         let meets = self.count > 1.0;
@@ -117,8 +117,9 @@ impl Queue {
     }
 }
 
-/// Two queues for one line: packets of scalable senders (ECT(1) and CE) wait in one of their own.
-/// A controller of the classic queue's delay drops or marks there, and marks here in proportion.
+/// Two queues for one line: packets of scalable senders (ECT(1) and CE) wait in the L4S queue, all
+/// others in the classic one. A controller of the classic queue's delay drops or marks in that
+/// queue, and marks in the L4S queue in proportion.
 ///
 /// Names are those of the pseudocode of appendix A.1 and A.2. The scheduler is weighted round
 /// robin, as Linux has it: section 2.5.1 only asks that classic packets are not starved.
@@ -127,7 +128,7 @@ pub struct DualPi2 {
     ticks: Ticks,
     lq: Queue,
     cq: Queue,
-    /// p'
+    /// The controller's probability p'.
     p: f64,
     prevq_ms: f64,
     /// Bytes times weight by which the classic queue is ahead of its share.
@@ -191,13 +192,14 @@ impl DualPi2 {
         }
     }
 
-    /// Whether the L4S queue's turn has come: credits as in Linux's sch_dualpi2.
+    /// Whether it is the L4S queue's turn, by credits as in Linux's sch_dualpi2.
     fn scalable_goes(&self) -> bool {
         let (l4s, classic) = (!self.lq.fifo.is_empty(), !self.cq.fifo.is_empty());
         l4s && (!classic || self.credit <= 0)
     }
 
-    /// Appendix A.2, `dualpi2_dequeue` with overload protection, one packet. Err if it is dropped.
+    /// Picks one packet (appendix A.2, `dualpi2_dequeue` with overload protection). Err is a
+    /// dropped packet.
     fn pick(&mut self, now_ns: u64) -> Option<Result<Packet, Packet>> {
         let (p_c, p_cl) = (self.p * self.p, self.asked.coupling * self.p);
         let share = i64::from(self.asked.classic_percent);

@@ -1,11 +1,11 @@
-//! A plain queue, and what a kind does to its packets.
+//! A plain queue, and what active queue management does to packets.
 
 use std::collections::VecDeque;
 
 use crate::model::Packet;
 use crate::model::effects::queue::{FULL, MANAGED};
 
-/// Packets in the order in which they came. A packet's `at_ns` is when it was put in.
+/// Packets in order of arrival. A packet's `at_ns` is the time when it was put in.
 #[derive(Default)]
 pub struct Fifo {
     packets: VecDeque<Packet>,
@@ -41,20 +41,21 @@ impl Fifo {
         self.packets.drain(..).collect()
     }
 
-    /// How long the head has waited by `now_ns`; 0 if there is none.
+    /// How long the first packet has waited at `now_ns`; 0 if the queue is empty.
     pub fn head_wait_ns(&self, now_ns: u64) -> u64 {
         let head = self.packets.front();
         head.map_or(0, |packet| now_ns.saturating_sub(packet.at_ns))
     }
 }
 
-/// Marks a packet if its sender understands ECN (RFC 3168 section 5); false if it does not.
+/// Marks a packet if its sender understands ECN (RFC 3168 section 5). Returns whether the packet is
+/// marked.
 pub fn marks(packet: &mut Packet) -> bool {
     packet.marked |= packet.header.ecn.capable();
     packet.marked
 }
 
-/// The packet as its kind drops it at `now_ns`.
+/// The packet, dropped at `now_ns` by active queue management.
 pub fn drops(packet: Packet, now_ns: u64) -> Packet {
     Packet {
         at_ns: now_ns,
@@ -65,13 +66,13 @@ pub fn drops(packet: Packet, now_ns: u64) -> Packet {
     }
 }
 
-/// A newcomer for which a full queue has no room.
+/// A new packet, dropped because the queue is full.
 pub fn refuses(mut packet: Packet) -> Packet {
     packet.dropped = Some(FULL);
     packet
 }
 
-/// Ticks of a clock that a kind's controller follows.
+/// Ticks of a clock that a controller follows.
 pub struct Ticks {
     period_ns: u64,
     next_ns: u64,
@@ -83,12 +84,12 @@ impl Ticks {
         Self { period_ns, next_ns }
     }
 
-    /// Time 0 is `epoch_ns`.
+    /// Sets the clock's time 0 to `epoch_ns`.
     pub fn begin(&mut self, epoch_ns: u64) {
         self.next_ns = epoch_ns + self.period_ns;
     }
 
-    /// The next tick by `now_ns`, once each.
+    /// The next tick until `now_ns`, once each.
     pub fn tick(&mut self, now_ns: u64) -> Option<u64> {
         (self.next_ns <= now_ns).then(|| {
             self.next_ns += self.period_ns;
@@ -96,7 +97,7 @@ impl Ticks {
         })
     }
 
-    /// Leaves out the ticks by `now_ns`, which would change nothing.
+    /// Skips the ticks until `now_ns`, because they would change nothing.
     pub fn skip(&mut self, now_ns: u64) {
         if self.next_ns <= now_ns {
             let ticks = (now_ns - self.next_ns) / self.period_ns + 1;

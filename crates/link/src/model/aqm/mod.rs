@@ -1,5 +1,5 @@
-//! Active queue management. One file declares one kind: its parameters, their checks, and who goes
-//! next.
+//! Active queue management. One file declares one kind: its parameters, their checks, and which
+//! packet goes next.
 
 pub mod codel;
 pub mod dualpi2;
@@ -19,37 +19,37 @@ use super::{Counts, Packet};
 
 /// Keeps the packets that wait for the line, and decides which goes next and which is dropped.
 pub trait Discipline: Send {
-    /// Sets time 0 of what follows a clock. Comes before the first packet.
+    /// Sets time 0 of everything that follows a clock. It is called before the first packet.
     fn begin(&mut self, _epoch_ns: u64) {}
 
-    /// Takes a packet in at its `at_ns`; `full` says that it is beyond the queue's depth. Returns
-    /// it if it is dropped instead. What else is dropped goes to `gone`.
+    /// Accepts a packet at its `at_ns`; `full` means that it exceeds the queue's depth. Returns the
+    /// packet if it is dropped instead. Other dropped packets go to `gone`.
     fn put(&mut self, packet: Packet, full: bool, gone: &mut VecDeque<Packet>) -> Option<Packet>;
 
-    /// The packet that goes at `now_ns`, with its `at_ns` as it was put in. What is dropped on the
-    /// way goes to `gone`.
+    /// Takes the packet to send at `now_ns`; its `at_ns` is the time when it was put in. Packets
+    /// that are dropped on the way go to `gone`.
     fn take(&mut self, now_ns: u64, gone: &mut VecDeque<Packet>) -> Option<Packet>;
 
-    /// Takes a packet in that waited when the link changed at `now_ns`, and came at its `at_ns`. It
-    /// is not dropped, whatever the queue's depth is.
+    /// Accepts a packet that waited when the link changed at `now_ns`, and had come at its `at_ns`.
+    /// The packet is not dropped, whatever the queue's depth.
     fn resume(&mut self, packet: Packet, now_ns: u64);
 
-    /// Takes all packets out, because the link changes. Packets of one flow keep their order.
+    /// Removes all packets, because the link changes. Packets of one flow keep their order.
     fn drain(&mut self) -> Vec<Packet>;
 
-    /// Adds what it counted.
+    /// Adds this queue's counts.
     fn count(&self, _counts: &mut Counts) {}
 }
 
 /// The parameters of one kind.
 trait Kind {
-    /// An error names `place` and the parameter that makes no sense.
+    /// Checks the parameters. An error names `place` and the wrong parameter.
     fn check(&self, place: &str) -> Result<()>;
 
     fn discipline(&self, context: &Context) -> Box<dyn Discipline>;
 }
 
-/// A kind and its parameters, as `dragstrip.model.aqm`.
+/// A kind of active queue management with its parameters, as `dragstrip.model.aqm`.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Aqm {

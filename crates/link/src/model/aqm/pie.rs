@@ -11,9 +11,10 @@ use crate::check::{MAX_MS, check_positive_ms, check_share};
 use crate::model::draw::{Draws, Stream};
 use crate::units::ns;
 
-/// Section 4.1: with at most two packets queued nothing is dropped.
+/// Bytes of two packets. Section 4.1: with at most two packets queued none is dropped.
 const FEW_BYTES: u64 = 2 * 1500;
-/// Section 4.1, and 5.4: what the accumulated probability must reach, and where it decides alone.
+/// Least sum of probabilities for a drop (sections 4.1 and 5.4); the next constant is the sum that
+/// drops for certain.
 const LEAST_SUM: f64 = 0.85;
 const MOST_SUM: f64 = 8.5;
 
@@ -22,12 +23,12 @@ const MOST_SUM: f64 = 8.5;
 pub struct Asked {
     pub target_ms: f64,
     pub update_ms: f64,
-    /// Per second.
+    /// Gain in 1/s; so is `beta`.
     pub alpha: f64,
     pub beta: f64,
     pub burst_ms: f64,
     pub ecn: bool,
-    /// Above this probability packets are dropped even if their sender understands ECN.
+    /// Probability above which packets are dropped even if their sender understands ECN.
     pub mark_share: f64,
 }
 
@@ -46,10 +47,10 @@ impl Kind for Asked {
     }
 }
 
-/// Shortest period of a controller: a shorter one would keep the link busy.
+/// Shortest period of a controller in ms. A shorter period would keep the link busy.
 const LEAST_UPDATE_MS: f64 = 0.1;
 
-/// The period of a controller.
+/// Checks the period of a controller.
 pub fn check_update(place: &str, update_ms: f64) -> Result<()> {
     ensure!(
         (LEAST_UPDATE_MS..=MAX_MS).contains(&update_ms),
@@ -58,7 +59,7 @@ pub fn check_update(place: &str, update_ms: f64) -> Result<()> {
     Ok(())
 }
 
-/// Gains of a controller, in units of 1/s.
+/// Checks the gains of a controller, in units of 1/s.
 pub fn check_gains(place: &str, alpha: f64, beta: f64) -> Result<()> {
     for (field, gain) in [("alpha", alpha), ("beta", beta)] {
         ensure!(
@@ -72,7 +73,7 @@ pub fn check_gains(place: &str, alpha: f64, beta: f64) -> Result<()> {
 /// A queue that drops newcomers with a probability that a controller changes with the delay.
 ///
 /// Names are those of the pseudocode in appendix A. The delay is that of the packet that left last
-/// (section 5.2 allows timestamps), and 0 once nothing is left.
+/// (section 5.2 allows timestamps), and 0 once the queue is empty.
 struct Pie {
     asked: Asked,
     draws: Draws,
@@ -110,7 +111,7 @@ impl Pie {
         }
     }
 
-    /// Nothing would change from tick to tick.
+    /// Whether nothing would change from tick to tick.
     fn at_rest(&self) -> bool {
         self.queue.is_empty()
             && self.drop_prob == 0.0

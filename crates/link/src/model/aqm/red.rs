@@ -42,7 +42,7 @@ impl Kind for Asked {
     }
 }
 
-/// A queue that drops newcomers the more often the longer it was on average.
+/// A queue that drops new packets more often the longer it has been on average.
 ///
 /// Names are those of the paper's figure 2.
 struct Red {
@@ -54,7 +54,8 @@ struct Red {
     count: Option<u64>,
     /// When the queue emptied.
     q_time_ns: Option<u64>,
-    /// How long the line took for the last packet that had another behind it: the paper's s.
+    /// Time in ns that the line took for the last packet that had another one behind it: the
+    /// paper's s.
     packet_ns: u64,
     taken_ns: Option<u64>,
 }
@@ -86,7 +87,7 @@ impl Red {
         }
     }
 
-    /// Whether the newcomer is marked or dropped.
+    /// Whether the new packet is to be marked or dropped.
     fn meets(&mut self, packet: &Packet) -> bool {
         let (least, most) = (self.asked.min_bytes as f64, self.asked.max_bytes as f64);
         if self.avg < least {

@@ -1,5 +1,5 @@
-//! Clamping of the largest segment that a TCP end asks for, by the MTU of the direction in which
-//! such segments come back: `super::mtu`.
+//! Clamps the largest segment that a TCP end requests, to the MTU of the direction in which such
+//! segments come back: `super::mtu`.
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Context, Effect, Stage};
 use crate::model::{Counts, Packet};
 
-/// An MTU of the other direction asks for it.
+/// Has no parameters: an MTU of the other direction requests this effect.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Asked {}
 

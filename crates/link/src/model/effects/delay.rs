@@ -27,10 +27,11 @@ pub struct Asked {
     pub jitter_table: Vec<f64>,
     #[serde(default)]
     pub jitter_reorders: bool,
-    /// Time from one drawn delay to the next, if jitter keeps packets in order; None is the least.
+    /// Time in ms from one random delay to the next, if jitter keeps packets in order; None is the
+    /// least possible time.
     #[serde(default)]
     pub jitter_period_ms: Option<f64>,
-    /// Share of packets sent ahead.
+    /// Share of packets that skip the delay and so overtake others.
     #[serde(default)]
     pub reorder: f64,
 }
@@ -88,7 +89,7 @@ impl Effect for Asked {
 }
 
 impl Asked {
-    /// Whether jitter keeps packets in order: then the delay follows time.
+    /// Whether jitter keeps packets in order. Then the delay changes with time.
     fn wanders(&self) -> bool {
         self.jitter_ms > 0.0 && !self.jitter_reorders
     }

@@ -1,5 +1,5 @@
-//! The effects of a link. One file declares one: what it is asked, whether that makes sense, the
-//! stage that does it, and why it drops packets. docs/howto/add-an-effect.md adds one.
+//! The effects of a link. One file declares one effect: its parameters, their checks, the stage
+//! that applies it, and why it drops packets. docs/howto/add-an-effect.md adds an effect.
 
 pub mod clamp;
 pub mod delay;
@@ -17,11 +17,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::{DropCause, Pipeline, Stage};
 
 /// Makes the configuration of a direction from its effects, in the order in which a packet meets
-/// them downstream. `first` come before all others and cannot be placed.
+/// them downstream. The effects in `first` come before all others and cannot be placed.
 macro_rules! effects {
     (first [$($first:ident)*] placed [$($placed:ident)*]) => {
-        /// One direction of a link, as `dragstrip.model.effects.Direction`. A field that is absent
-        /// is an effect that is switched off, but for the few that must be there.
+        /// One direction of a link, as `dragstrip.model.effects.Direction`. An absent field is an
+        /// effect that is switched off, except for the few fields that must be present.
         #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
         #[serde(deny_unknown_fields)]
         pub struct Direction {
@@ -69,23 +69,23 @@ effects! {
     placed [hosts mtu policer queue delay duplicate loss]
 }
 
-/// One effect of a direction, as it was asked. Every field that is absent is switched off.
+/// One effect of a direction with its parameters. An absent field is switched off.
 pub trait Effect: Sized {
-    /// Where it sits.
+    /// Where the effect belongs: at an end, or between.
     const END: End = End::Between;
-    /// Why it drops packets.
+    /// Why the effect drops packets.
     const CAUSES: &[DropCause] = &[];
 
-    /// What was asked as the link reads it, in the caller's units. An error names `side` and the
-    /// field that makes no sense.
+    /// Checks the parameters and returns them as the link reads them, in the caller's units. An
+    /// error names `side` and the wrong field.
     fn understood(&self, side: &str) -> Result<Self>;
 
-    /// None if it is not asked for.
+    /// The stage that applies the effect; None if the effect is not requested.
     fn stage(&self, context: &Context) -> Option<Box<dyn Stage>>;
 }
 
-/// What an effect belongs to. Upstream a packet meets the client's end first, downstream last;
-/// what lies between keeps its order.
+/// The place that an effect belongs to. Upstream a packet meets the client's end first, downstream
+/// last. Effects in between keep their order.
 #[derive(Clone, Copy, PartialEq)]
 pub enum End {
     Origin,
@@ -93,13 +93,13 @@ pub enum End {
     Client,
 }
 
-/// Where a pipeline's random numbers come from, and how it counts.
+/// What a stage needs to know: the source of its random numbers, and how bytes are counted.
 #[derive(Clone, Copy, Default)]
 pub struct Context {
     pub seed: u64,
     /// Separates the random streams of up (1) and down (2).
     pub direction: u64,
-    /// Counted with every packet, in bytes.
+    /// Additional bytes that are counted with every packet.
     pub overhead: u32,
     pub origin_sends: bool,
     /// The other direction's MTU, if it clamps SYNs.
@@ -157,8 +157,8 @@ impl Direction {
         Pipeline::placed(first.chain(order.map(|name| self.stage(name.0, context))))
     }
 
-    /// Every effect that has a place: those that the asked order leaves out follow their neighbour
-    /// in the side's own.
+    /// Every effect that has a place. Effects that the requested order leaves out follow their
+    /// neighbour in the default order.
     pub fn places(&self, default: Vec<StageName>) -> Vec<StageName> {
         let Some(mut order) = self.stages.clone() else {
             return default;
@@ -174,8 +174,8 @@ impl Direction {
         order
     }
 
-    /// The asked order of stages, or the side's own. Fails if a stage is named twice, or an effect
-    /// is asked for whose stage is missing.
+    /// The requested order of stages, or the side's default order. Fails if a stage is named twice,
+    /// or if the stage of a requested effect is missing.
     fn order(&self, side: &str, default: Vec<StageName>) -> Result<Vec<StageName>> {
         let Some(order) = &self.stages else {
             return Ok(default);

@@ -1,4 +1,4 @@
-//! The longest packet a link carries, and what it says of longer ones.
+//! The longest packet that a link carries, and the link's answer to longer packets.
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
@@ -6,34 +6,35 @@ use serde::{Deserialize, Serialize};
 use super::{Context, DropCause, Effect, Stage};
 use crate::model::{Counts, Packet};
 
-/// Longer than the link carries.
+/// The packet is longer than the link carries.
 pub const TOO_LONG: DropCause = DropCause::new("mtu");
 
-/// RFC 791 section 3.2: every link carries this, and no host need believe in less.
+/// Smallest MTU: every link carries this (RFC 791 section 3.2), and no host need accept less.
 const LEAST_BYTES: u32 = 68;
-/// RFC 4443 section 2.4 (f): answers in a burst, and then per second.
+/// Number of answers in a burst (RFC 4443 section 2.4 (f)); the next constant is the time per
+/// answer.
 const BURST: u64 = 10;
 const ANSWER_NS: u64 = 100_000_000;
 
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Asked {
-    /// Bytes of layer 3.
+    /// Most bytes of a packet, at layer 3.
     #[serde(default)]
     pub mtu: Option<u32>,
     #[serde(default)]
     pub mtu_behaviour: Behaviour,
 }
 
-/// What happens to a packet that is too long, besides that it is dropped.
+/// What the link does besides dropping a packet that is too long.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Behaviour {
-    /// Nothing.
+    /// Sends no answer.
     #[default]
     BlackHole,
-    /// The sender gets an ICMP answer: `crate::too_big`.
+    /// Answers the sender with ICMP: `crate::too_big`.
     TooBig,
-    /// Nothing; but SYNs ask for segments that are short enough: `crate::mss`.
+    /// Sends no answer, but makes SYNs request segments that are short enough: `crate::mss`.
     Clamp,
 }
 
@@ -73,17 +74,18 @@ impl Asked {
     }
 }
 
-/// Drops packets above `bytes` (layer 3), as a router that cannot fragment.
+/// Drops packets of more than `bytes` (layer 3), as a router that cannot fragment does.
 struct Mtu {
     bytes: u32,
     tells: bool,
-    /// When the answers given so far are paid for, at one per `ANSWER_NS`.
+    /// When the bucket will have refilled after the answers given so far, at one answer per
+    /// `ANSWER_NS`.
     spent_ns: u64,
     told: u64,
 }
 
 impl Mtu {
-    /// Whether the bucket of answers holds one.
+    /// Whether another answer is allowed; counts it if so.
     fn may_tell(&mut self, now_ns: u64) -> bool {
         let spent_ns = self.spent_ns.max(now_ns) + ANSWER_NS;
         let may = spent_ns - now_ns <= BURST * ANSWER_NS;

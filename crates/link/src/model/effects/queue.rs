@@ -33,7 +33,7 @@ pub struct Asked {
     pub trace: Option<Trace>,
     #[serde(default)]
     pub trace_offset_ms: f64,
-    /// The line carries nothing; packets wait in the queue.
+    /// Whether the line is stopped, so that packets wait in the queue.
     #[serde(default)]
     pub outage: bool,
 }
@@ -84,7 +84,7 @@ impl Effect for Asked {
             (None, None) => return None,
         };
         let Some(aqm) = &self.aqm else {
-            // In an outage no time says how much fits.
+            // In an outage a time does not say how much fits.
             let depth = if self.outage {
                 self.depth_in_bytes()
             } else {
@@ -104,7 +104,8 @@ impl Effect for Asked {
 }
 
 impl Asked {
-    /// A depth by time is what the rate carries in it; without a rate it is unbounded.
+    /// Converts a depth by time to the bytes that the rate carries in that time; without a rate it
+    /// is unbounded.
     fn depth_in_bytes(&self) -> Depth {
         match (self.depth(), self.rate_mbps) {
             (Depth::Time(depth_ns), Some(rate)) => {
@@ -153,7 +154,7 @@ impl Asked {
     }
 }
 
-/// A null must be written: an absent field is a mistake, never a silent "unlimited".
+/// Requires a null to be written: an absent field is an error, and never means "unlimited".
 fn required<'de, D: Deserializer<'de>>(value: D) -> Result<Option<f64>, D::Error> {
     Option::deserialize(value)
 }
