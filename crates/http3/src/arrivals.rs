@@ -10,8 +10,8 @@ use h3::quic::StreamId;
 use crate::frames::{PRIORITY_UPDATE, take_varint};
 use crate::sender::{Sender, WeakSender};
 
-/// Request streams that have arrived and were not asked about yet, and a handler for the client's
-/// later updates of them. Clones share them.
+/// Request streams that have arrived and that no server has asked about yet, and a handler for the
+/// client's later updates of them. Clones share them.
 #[derive(Clone, Default)]
 pub struct Streams(Arc<Shared>);
 
@@ -34,7 +34,7 @@ pub struct Arrival {
 }
 
 impl Streams {
-    /// The streams of a server that obeys PRIORITY_UPDATE frames (RFC 9218 section 7.2).
+    /// Makes the streams of a server that obeys PRIORITY_UPDATE frames (RFC 9218 section 7.2).
     pub fn hearing(
         hear: impl Fn(StreamId, &[u8]) -> Result<(), Code> + Send + Sync + 'static,
     ) -> Self {
@@ -72,7 +72,7 @@ impl Streams {
         let id = take_varint(&mut payload).ok_or(Code::H3_FRAME_ERROR)?;
         let id = StreamId::try_from(id).map_err(|_| Code::H3_ID_ERROR)?;
         if kind != PRIORITY_UPDATE || !id.is_request() {
-            return Err(Code::H3_ID_ERROR); // we push nothing
+            return Err(Code::H3_ID_ERROR); // this server pushes nothing
         }
         hear(id, &payload)
     }

@@ -25,7 +25,7 @@ pub(crate) struct Encoder {
     peer: Offer,
     /// Number of insertions that the peer has acknowledged.
     received: u64,
-    /// Sections on their way, by stream.
+    /// Sections that are not acknowledged yet, by stream.
     sections: HashMap<u64, VecDeque<Section>>,
     /// Instructions that were not sent yet.
     pub instructions: Vec<u8>,
@@ -35,7 +35,7 @@ pub(crate) struct Encoder {
 struct Section {
     /// Insertions that the peer must have received before it can read the section.
     required: u64,
-    /// The oldest entry it refers to.
+    /// The oldest entry to which the section refers.
     oldest: u64,
 }
 
@@ -62,7 +62,7 @@ impl Encoder {
         }
     }
 
-    /// Whether there is a table to use.
+    /// Whether there is a table that may be used.
     pub fn is_on(&self) -> bool {
         self.table.max_capacity() > 0
     }
@@ -268,7 +268,7 @@ impl Encoder {
     }
 }
 
-/// The fields, with a `cookie` cut into its crumbs (RFC 9114 section 4.2.1).
+/// Returns the fields, with each `cookie` cut into its crumbs.
 fn crumbled(fields: &[Header]) -> Vec<(&[u8], &[u8])> {
     let mut all = Vec::with_capacity(fields.len());
     for field in fields {

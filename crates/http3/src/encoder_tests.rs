@@ -13,7 +13,7 @@ const OFFER: Offer = Offer {
 
 type Fields = Vec<(String, String)>;
 
-/// The peer: a decoder, sections that wait, and what it would tell.
+/// The peer: a decoder, sections that wait, and the instructions it would send.
 struct Peer {
     decoder: DynamicDecoder,
     insertions: EncoderStreamReceiver,
@@ -36,7 +36,7 @@ impl Peer {
         }
     }
 
-    /// The next instructions arrive.
+    /// Lets the next instructions arrive.
     fn hear(&mut self) {
         if let Some(bytes) = self.instructions.pop_front() {
             self.insertions.receive(&bytes);

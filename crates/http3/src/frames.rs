@@ -12,7 +12,8 @@ const SETTINGS: u64 = 0x04;
 /// PRIORITY_UPDATE for a request stream; the next number is for a push (RFC 9218 section 7.2).
 pub(crate) const PRIORITY_UPDATE: u64 = 0xf0700;
 const PUSH_PRIORITY_UPDATE: u64 = PRIORITY_UPDATE + 1;
-/// Other types with a meaning (RFC 9114 section 7.2), or with one in HTTP/2 and so forbidden.
+/// Other types of frames that have a meaning (RFC 9114 section 7.2), or had one in HTTP/2 and are
+/// forbidden.
 const NAMED: [u64; 9] = [0x02, 0x03, SETTINGS, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0d];
 
 /// Most bytes of an encoded field section. A smaller limit is h3's task.
@@ -55,7 +56,7 @@ impl Sections {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next piece; None until more bytes arrive.
+    /// Returns the next piece; None until more bytes arrive.
     pub fn next(&mut self) -> Option<Piece> {
         loop {
             self.skip();
@@ -112,7 +113,7 @@ impl Sections {
         ))
     }
 
-    /// The remaining bytes of a stream that has ended. h3 reports what is wrong with them.
+    /// Returns the remaining bytes of a stream that has ended. h3 reports what is wrong with them.
     pub fn rest(&mut self) -> Bytes {
         self.buffer.split().freeze()
     }
@@ -129,7 +130,7 @@ pub(crate) fn longest() -> Bytes {
     headers(&section)
 }
 
-/// A HEADERS frame.
+/// Makes a HEADERS frame of a section.
 pub(crate) fn headers(section: &[u8]) -> Bytes {
     let mut out = BytesMut::new();
     put_varint(&mut out, HEADERS);
@@ -198,7 +199,7 @@ fn frame_header(bytes: &[u8]) -> Option<(u64, u64, usize)> {
     Some((kind, length, bytes.len() - rest.len()))
 }
 
-/// RFC 9000 section 16.
+/// Reads a number of variable length from the front (RFC 9000 section 16).
 pub(crate) fn take_varint(bytes: &mut impl Buf) -> Option<u64> {
     let first = *bytes.chunk().first()?;
     let length = 1 << (first >> 6);

@@ -11,7 +11,7 @@ pub struct Offer {
     pub blocked_streams: u64,
 }
 
-/// The peer's last offer, which connections to it share.
+/// The last offer of a peer, which all connections to that peer share.
 #[derive(Debug, Clone, Default)]
 pub struct LastOffer(Arc<Mutex<Offer>>);
 

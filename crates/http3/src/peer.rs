@@ -5,7 +5,7 @@ use quinn::VarInt;
 use crate::arrivals::Streams;
 use crate::qpack::{Broken, Qpack};
 
-/// The peer's streams, and their readers.
+/// The connection to a peer, and what reads the peer's streams.
 #[derive(Clone)]
 pub(crate) struct Peer {
     pub quinn: quinn::Connection,

@@ -35,7 +35,7 @@ pub struct Usage {
 /// The tables of one connection. Clones share them.
 #[derive(Clone)]
 pub struct Qpack {
-    /// What we let the peer do; its table for what it sends.
+    /// What we allow the peer: the size of its table for what it sends.
     pub(crate) offer: Offer,
     /// Most bytes that we use of the table that the peer offers.
     limit: u64,
@@ -52,11 +52,12 @@ struct Tables {
     insertions: EncoderStreamReceiver,
     /// Bytes from the peer's decoder that do not form a complete instruction yet.
     acknowledgements: DecoderStreamReceiver,
-    /// Number of insertions whose receipt we have acknowledged.
+    /// Number of insertions whose receipt we have acknowledged to the peer.
     told: u64,
     to_decoder: Writer,
     to_encoder: Writer,
-    /// The streams whose section waits for insertions. They are woken when some arrive, or none will.
+    /// The tasks of streams whose section waits for insertions. They are woken when insertions
+    /// arrive, or when no more will.
     blocked: HashMap<u64, Waker>,
 }
 
@@ -80,7 +81,8 @@ pub(crate) enum Broken {
 }
 
 impl Qpack {
-    /// Offers `offer` and uses at most `limit` bytes of the peer's table.
+    /// Makes tables that offer `offer` to the peer and use at most `limit` bytes of the peer's
+    /// table.
     pub fn new(offer: Offer, limit: u64) -> Self {
         Self::with(offer, limit, Offer::default(), LastOffer::default())
     }
@@ -303,8 +305,8 @@ impl Writer {
         self.stream.is_some() && self.pending.is_empty()
     }
 
-    /// Sends what is allowed now. Returns whether something is held back and no task waits for it
-    /// yet.
+    /// Sends what the peer's flow control allows now. Returns whether something is held back and no
+    /// task waits for it yet.
     fn send(&mut self) -> bool {
         if self.kept_back {
             return false;

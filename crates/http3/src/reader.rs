@@ -10,7 +10,7 @@ const NEW_TOKEN: u64 = 0x07;
 const STREAM_OFFSET: u64 = 0x04;
 const RESET_TOKEN_BYTES: u64 = 16;
 
-/// Reads numbers from the front; None at the end.
+/// Reads numbers from the front of a packet; each is None at the end.
 pub struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -21,7 +21,7 @@ impl<'a> Reader<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// Bytes read so far.
+    /// Returns the number of bytes read so far.
     pub fn at(&self) -> usize {
         self.at
     }

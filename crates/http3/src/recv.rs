@@ -20,7 +20,7 @@ const EXCESSIVE_LOAD: VarInt = VarInt::from_u32(0x107);
 
 pub struct RecvHalf {
     quinn: RecvStream,
-    /// Bytes that were read already.
+    /// Bytes that were read before h3 got the stream.
     begun: Bytes,
     /// Decoder of its sections; None for a stream that h3 does not read.
     sections: Option<Decoding>,
@@ -37,12 +37,12 @@ struct Decoding {
     /// A section that waits for insertions.
     blocked: Option<Bytes>,
     ended: bool,
-    /// Whether everything was read, or the peer knows that it will not be.
+    /// Whether everything was read, or the peer knows that the rest will not be.
     settled: bool,
 }
 
 impl RecvHalf {
-    /// A stream of no known type, of which `begun` was read.
+    /// Makes the half of a stream of unknown type, of which `begun` was read.
     pub(crate) fn begun(quinn: RecvStream, begun: Bytes) -> Self {
         Self {
             quinn,
@@ -51,7 +51,7 @@ impl RecvHalf {
         }
     }
 
-    /// The peer's control stream, of which its type and `after` were read.
+    /// Makes the half of the peer's control stream, of which its type and `after` were read.
     pub(crate) fn control(quinn: RecvStream, peer: Peer, kind: Bytes, after: &[u8]) -> Self {
         let mut half = Self::read(quinn, peer);
         half.begun = kind;
@@ -61,7 +61,7 @@ impl RecvHalf {
         half
     }
 
-    /// A stream of a request, or of the answer to one.
+    /// Makes the half of a request's stream, or of the stream of its answer.
     pub(crate) fn read(quinn: RecvStream, peer: Peer) -> Self {
         Self {
             begun: Bytes::new(),
@@ -92,7 +92,7 @@ impl RecvHalf {
 }
 
 impl Decoding {
-    /// What is left for h3 of what came so far; None if more has to come.
+    /// Returns what h3 should read of the bytes that came so far; None if more has to come.
     fn poll_piece(
         &mut self,
         cx: &mut Context<'_>,

@@ -33,14 +33,14 @@ impl Sender {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The stream itself, if there is no other owner.
+    /// Returns the stream itself, if there is no other owner.
     pub(crate) fn into_stream(self) -> Option<SendStream> {
         let stream = Arc::into_inner(self.0)?;
         Some(stream.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Sets the stream's priority; quinn sends higher numbers first. If data waits already, it
-    /// applies after its next packet.
+    /// Sets the stream's priority; quinn sends higher numbers first. If data waits already, the
+    /// priority applies after the stream's next packet.
     pub fn set_priority(&self, number: i32) {
         // Fails only for a stream that is over.
         let _ = self.stream().set_priority(number);

@@ -28,7 +28,7 @@ pub struct Connection {
     opener: Opener,
 }
 
-/// Opens streams of our own.
+/// Opens streams from this end.
 pub struct Opener {
     quinn: quinn::Connection,
     qpack: Qpack,
@@ -60,7 +60,7 @@ impl Opener {
         }
     }
 
-    /// Who reads a stream, with what it hears of requests.
+    /// Returns the peer for a task that reads a stream, with what that task hears of requests.
     fn peer(&self, streams: Streams) -> Peer {
         Peer {
             quinn: self.quinn.clone(),

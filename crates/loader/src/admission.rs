@@ -29,10 +29,10 @@ impl Candidate {
 
 pub struct Admission {
     tight: Option<Tight>,
-    /// Most urgent first, then in the order of their discovery.
+    /// Requests that wait: most urgent first, then in the order of their discovery.
     waiting: Vec<Candidate>,
-    /// Delayable requests that are under way: host, and whether it was known to obey priorities
-    /// then.
+    /// Delayable requests that are under way: each one's host, and whether that host was known to
+    /// obey priorities when the request began.
     running: BTreeMap<ResourceId, (String, bool)>,
 }
 
@@ -55,8 +55,8 @@ impl Admission {
         self.running.remove(&id);
     }
 
-    /// The next request that may start. `done` says whether a resource is processed, `prioritises`
-    /// whether a host is known to obey priorities.
+    /// Returns the next request that may start. `done` says whether a resource is processed,
+    /// `prioritises` whether a host is known to obey priorities.
     pub fn next(
         &mut self,
         done: impl Fn(ResourceId) -> bool,

@@ -1,4 +1,4 @@
-//! A body while it arrives: counted, decoded, hashed and limited.
+//! Receives a body: counts, decodes and hashes the bytes, and limits their number.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -10,7 +10,7 @@ use ring::digest::{self, SHA256};
 use crate::decode::{Decoder, Sink};
 use crate::event::{Failure, FailureKind, Finish, Received};
 
-/// Bytes that all bodies of a load together may still have.
+/// Bytes that may still come for all bodies of a load together.
 #[derive(Clone)]
 pub struct Budget {
     left: Rc<Cell<u64>>,
@@ -25,7 +25,7 @@ impl Budget {
         }
     }
 
-    /// False if that is more than may still come.
+    /// Takes bytes off the budget; false if that is more than is left.
     fn spend(&self, bytes: usize) -> bool {
         let left = self.left.get().checked_sub(bytes as u64);
         self.left.set(left.unwrap_or(0));
@@ -33,13 +33,13 @@ impl Budget {
         left.is_some()
     }
 
-    /// Whether more bytes came than allowed.
+    /// Whether more bytes came than the budget allowed.
     pub fn exceeded(&self) -> bool {
         self.exceeded.get()
     }
 }
 
-/// One answer's body.
+/// The receiver of one answer's body.
 pub struct Receiver {
     decoder: Decoder<Hashed>,
     state: Rc<RefCell<State>>,
@@ -54,7 +54,8 @@ struct State {
     decoded: u64,
 }
 
-/// The end of decoded bytes. A bomb of zeros uses up the budget like any other data.
+/// The place where decoded bytes end, hashed and counted. A bomb of zeros uses up the budget like
+/// any other data.
 struct Hashed {
     state: Rc<RefCell<State>>,
     budget: Budget,
@@ -116,7 +117,7 @@ impl Receiver {
             let message = format!("{} of {expected} bytes came", self.wire);
             return Err(Failure::new(FailureKind::Truncated, message));
         }
-        // Nothing is what an empty body looks like in any coding.
+        // If no byte came, the body is empty in any coding.
         let ended = if self.wire > 0 {
             self.decoder.finish()
         } else {

@@ -1,4 +1,4 @@
-//! Whether an input can be loaded. Errors name its field.
+//! Checks whether an input can be loaded. Errors name the field.
 
 use anyhow::{Context, Result, ensure};
 use http::{Method, Uri};
@@ -10,7 +10,7 @@ const MOST_RESOURCES: usize = 20_000;
 const LONGEST_MS: f64 = 3_600_000.0;
 
 impl Load {
-    /// An error that names the field if this cannot be loaded.
+    /// Returns an error that names the field if this input cannot be loaded.
     pub fn check(&self) -> Result<()> {
         let limits = &self.limits;
         ensure!(
@@ -104,7 +104,7 @@ impl Resource {
     }
 }
 
-/// An error if it is no length of time a load can have.
+/// Returns an error if this is no length of time that a load can have.
 fn millis(ms: f64) -> Result<()> {
     ensure!(
         (0.0..=LONGEST_MS).contains(&ms),

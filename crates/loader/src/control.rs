@@ -55,7 +55,7 @@ async fn obey(fields: Value, memory: &mut Memory) -> Result<Value> {
         let path = error.path().to_string();
         anyhow::anyhow!("load.{path}: {}", error.into_inner())
     })?;
-    // Whatever still runs at the end of the load ends with the set.
+    // Tasks that still run at the end of the load end with this set.
     let tasks = LocalSet::new();
     let report = tasks.run_until(load(&input, memory)).await?;
     drop(tasks);

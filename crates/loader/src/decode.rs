@@ -1,4 +1,4 @@
-//! Content codings, undone piece by piece.
+//! Undoes content codings, piece by piece.
 
 use std::io::{self, Write};
 
@@ -6,12 +6,12 @@ use brotli_decompressor::DecompressorWriter;
 use flate2::write::{DeflateDecoder, GzDecoder, ZlibDecoder};
 use zstd::stream::write::Decoder as ZstdDecoder;
 
-/// Where decoded bytes go; an error ends the decoding.
+/// A receiver of decoded bytes; an error ends the decoding.
 pub trait Sink {
     fn take(&mut self, decoded: &[u8]) -> io::Result<()>;
 }
 
-/// `Write` for the libraries.
+/// A `Sink` as a `Write`, which the libraries need.
 pub struct Out<S>(pub S);
 
 impl<S: Sink> Write for Out<S> {
@@ -29,23 +29,23 @@ impl<S: Sink> Write for Out<S> {
 pub enum Decoder<S: Sink> {
     Identity(Out<S>),
     Gzip(GzDecoder<Out<S>>),
-    /// zlib, as RFC 9110 wants it; which of both is seen at the first byte.
+    /// The coding `deflate`: zlib as RFC 9110 wants it, or raw deflate; the first byte shows which.
     Deflate(Out<S>),
     Zlib(ZlibDecoder<Out<S>>),
     RawDeflate(DeflateDecoder<Out<S>>),
     Brotli(Box<DecompressorWriter<Out<S>>>),
     Zstd(Box<ZstdDecoder<'static, Out<S>>>),
-    /// A coding that was not asked for.
+    /// A coding that the request did not allow.
     Unknown(String),
     Broken,
 }
 
 const BUFFER: usize = 16 * 1024;
-/// zlib's compression method, in the low bits of its first byte (RFC 1950).
+/// The number of zlib's compression method, in the low bits of the first byte (RFC 1950).
 const ZLIB_METHOD: u8 = 8;
 
 impl<S: Sink> Decoder<S> {
-    /// A decoder for a value of `content-encoding`.
+    /// Makes a decoder for a value of `content-encoding`.
     pub fn new(coding: &str, sink: S) -> Self {
         let sink = Out(sink);
         match coding.trim().to_ascii_lowercase().as_str() {
@@ -71,7 +71,8 @@ impl<S: Sink> Decoder<S> {
         }
         match self {
             Self::Identity(sink) => sink.write_all(bytes),
-            // Their `write` takes nothing more after the end; what follows it is not of the body.
+            // Their `write` takes nothing more after the coding's end; what follows does not belong
+            // to the body.
             Self::Gzip(decoder) => write_until_end(decoder, bytes),
             Self::Zlib(decoder) => write_until_end(decoder, bytes),
             Self::RawDeflate(decoder) => write_until_end(decoder, bytes),
@@ -81,7 +82,7 @@ impl<S: Sink> Decoder<S> {
             Self::Unknown(coding) => Err(io::Error::other(format!("content-encoding {coding}"))),
             Self::Broken => Err(io::Error::other("decoder")),
         }?;
-        // What can be decoded is decoded now: the page reads while the body comes.
+        // Whatever can be decoded is decoded now: the page reads while the body comes.
         match self {
             Self::Gzip(decoder) => decoder.flush(),
             Self::Zlib(decoder) => decoder.flush(),
@@ -92,7 +93,7 @@ impl<S: Sink> Decoder<S> {
         }
     }
 
-    /// The body has ended. An error if its coding has not.
+    /// Ends the decoding because the body has ended; an error if its coding is incomplete.
     pub fn finish(&mut self) -> io::Result<()> {
         match self {
             Self::Gzip(decoder) => decoder.try_finish(),

@@ -20,7 +20,7 @@ pub trait Transport {
     fn covers(&self, connection: ConnectionId, host: &str) -> bool;
 }
 
-/// Where a connection goes.
+/// The other end of a connection, and what the connection may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     pub host: String,
@@ -29,19 +29,20 @@ pub struct Target {
     pub quic: bool,
     /// Whether TLS may offer h2.
     pub h2: bool,
-    /// The protocol that the host spoke before, which early data needs to know.
+    /// The protocol that the host spoke before. Early data needs to know it.
     pub known: Option<Protocol>,
-    /// Whether the request for which it is opened may be sent as early data.
+    /// Whether the request for which the connection is opened may be sent as early data.
     pub early: bool,
 }
 
-/// A request as it is sent, except for the protocol's additions.
+/// A request as it is sent, without what the protocol adds.
 #[derive(Debug, Clone)]
 pub struct Outgoing {
     pub method: Method,
     pub uri: Uri,
     pub headers: Vec<(HeaderName, HeaderValue)>,
-    /// RFC 9218, for h2 and h3; None where it is among `headers` or says nothing.
+    /// The `priority` field of RFC 9218, for h2 and h3; None where the field is among `headers` or
+    /// would say nothing.
     pub priority: Option<HeaderValue>,
     /// Weight of RFC 7540, 1 to 256. RFC 9113 removed it, but Chromium still sends it.
     pub weight: u16,
@@ -61,9 +62,9 @@ pub struct Event {
 pub enum What {
     /// TCP's handshake is complete.
     Connected(ConnectionId),
-    /// The connection takes requests.
+    /// The connection takes requests, by this protocol.
     Opened(ConnectionId, Protocol),
-    /// The connection could not be opened, or has ended; None if it ended in order.
+    /// The connection could not be opened or has ended; None if it ended in order.
     Lost(ConnectionId, Option<Failure>),
     /// A connection of h1 takes another request.
     Free(ConnectionId),
@@ -83,25 +84,25 @@ pub struct Head {
     pub headers: HeaderMap,
 }
 
-/// Bytes of a body so far.
+/// Bytes of a body that came so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Received {
     pub wire: u64,
     pub decoded: u64,
 }
 
-/// A body that came to its end.
+/// The end of a body that came whole.
 #[derive(Debug, Clone)]
 pub struct Finish {
     pub digest: String,
 }
 
-/// Why something did not work, as an outcome.
+/// Why a request or a connection failed.
 #[derive(Debug, Clone, Serialize)]
 pub struct Failure {
     pub kind: FailureKind,
     pub message: String,
-    /// The request never reached the server, so Chromium sends it again.
+    /// Whether the request never reached the server, so that Chromium sends it again.
     #[serde(skip)]
     pub retry: bool,
 }
@@ -118,7 +119,7 @@ pub enum FailureKind {
     Decode,
     Limit,
     Timeout,
-    /// The load ended before it did.
+    /// The load ended before the request did.
     Unfinished,
 }
 
@@ -132,7 +133,7 @@ impl Failure {
     }
 }
 
-/// Where events go. They are lost, harmlessly, once the load is over.
+/// Sends events to the load. Once the load is over they are lost, harmlessly.
 #[derive(Clone)]
 pub struct Events(mpsc::UnboundedSender<Event>);
 
@@ -142,7 +143,7 @@ impl Events {
         (Self(sender), receiver)
     }
 
-    /// Sends an event that happens now.
+    /// Sends an event, stamped with the current time.
     pub fn tell(&self, what: What) {
         let at = Instant::now();
         let _ = self.0.send(Event { at, what });

@@ -12,7 +12,7 @@ use crate::input::{After, Page, Resource, ResourceId, When, duration};
 pub enum News {
     /// The answer's headers are here.
     Headers,
-    /// Bytes of its body so far.
+    /// Number of bytes of the body that came so far.
     Bytes { wire: u64, decoded: u64 },
     /// The end of its body, good or bad.
     End,
@@ -25,7 +25,7 @@ pub enum Act {
     LoadEvent,
 }
 
-/// What happens when its time has come; in this order where times are equal.
+/// What happens at a timer's time; in this order where times are equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Timer {
     Done(ResourceId),
@@ -50,25 +50,25 @@ pub struct Graph {
 struct Node {
     delay: Duration,
     process: Duration,
-    /// Whether the load event waits for it, once it is under way.
+    /// Whether the load event waits for this resource, once it is under way.
     blocks_load_event: bool,
-    /// Whether the delay is a timer's.
+    /// Whether the delay is that of a timer, which does not hold the load event.
     timer: bool,
     cached: bool,
     /// Conditions that are not met yet.
     waits: usize,
-    /// Whether the load event waits for it now.
+    /// Whether the load event waits for this resource now.
     holds: bool,
     ended: bool,
     done: bool,
-    /// Resources that wait for its headers or bytes and were not told yet.
+    /// Resources that wait for this resource's headers or bytes, and were not told of them yet.
     at_arrival: Vec<(When, ResourceId)>,
-    /// Resources that wait until it is done.
+    /// Resources that wait until this one is done.
     when_done: Vec<ResourceId>,
 }
 
 impl Graph {
-    /// `page` has passed its check. The document is due at once.
+    /// Makes the graph of a page that has passed its check. The document is due at once.
     pub fn new(page: &Page) -> Self {
         let node = |resource: &Resource| Node {
             delay: duration(resource.delay_ms),
@@ -109,7 +109,7 @@ impl Graph {
         graph
     }
 
-    /// Records what happened at `now`. `act` returns what follows from it.
+    /// Records what happened to a resource at `now`. `act` then returns what follows from it.
     pub fn learn(&mut self, id: ResourceId, news: News, now: Duration) {
         let node = &mut self.nodes[id];
         if node.ended {
@@ -135,7 +135,7 @@ impl Graph {
         }
     }
 
-    /// The next act that is due by `now`, in the order of their times.
+    /// Returns the next act that is due by `now`, in the order of times.
     pub fn act(&mut self, now: Duration) -> Option<Act> {
         while let Some((due, timer)) = self.timers.first().copied() {
             if due > now {
@@ -162,12 +162,12 @@ impl Graph {
         None
     }
 
-    /// Time of the next act, if nothing else is learnt before.
+    /// Returns the time of the next act, if nothing else is learnt before.
     pub fn next(&self) -> Option<Duration> {
         self.timers.first().map(|(due, _)| *due)
     }
 
-    /// Marks that the body has come and been processed.
+    /// Whether the resource's body has come and been processed.
     pub fn done(&self, id: ResourceId) -> bool {
         self.nodes[id].done
     }

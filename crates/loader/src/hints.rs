@@ -19,13 +19,13 @@ pub(crate) struct Preloads(BTreeMap<ResourceId, Preload>);
 
 #[derive(Default)]
 struct Preload {
-    /// Whether the page has requested it.
+    /// Whether the page has requested the resource.
     asked: bool,
-    /// Whether its headers let the cache keep it; None before they came.
+    /// Whether the answer's headers let the cache keep it; None before they came.
     fresh: Option<bool>,
     received: Received,
     ended: Option<Ended>,
-    /// Whether the page took it, or fetches it again.
+    /// Whether the page took the preload, or fetched the resource again.
     taken: bool,
 }
 
@@ -35,19 +35,19 @@ enum Ended {
     Badly,
 }
 
-/// What the page does about something that was asked for ahead.
+/// What the page does about a resource that was requested ahead.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// Nothing yet.
+    /// Waits for what is still to come.
     Wait,
-    /// Fetches it itself.
+    /// Fetches the resource itself.
     Again,
-    /// Takes what came.
+    /// Takes what came of the preload.
     Take(Vec<News>),
 }
 
 impl Preloads {
-    /// Whether it is named for the first time.
+    /// Notes that an answer names this resource; returns whether for the first time.
     pub fn begin(&mut self, id: ResourceId) -> bool {
         let new = !self.named(id);
         self.0.entry(id).or_default();
@@ -63,7 +63,8 @@ impl Preloads {
         self.0.get(&id).is_some_and(|preload| preload.taken)
     }
 
-    /// The page asks for it. None if nothing was asked for ahead.
+    /// Notes that the page asks for the resource, and returns what it does. None if the resource
+    /// was not requested ahead.
     pub fn ask(&mut self, id: ResourceId) -> Option<Use> {
         let preload = self.0.get_mut(&id)?;
         preload.asked = true;
@@ -103,7 +104,7 @@ impl Preload {
                 Use::Take(came.into_iter().chain(end).collect())
             }
             _ => {
-                self.asked = false; // What else comes of it is of no interest.
+                self.asked = false; // What else comes of this preload does not matter.
                 Use::Again
             }
         }

@@ -17,7 +17,7 @@ pub struct Load {
     /// Where every host of the page answers.
     pub hosts: BTreeMap<String, Place>,
     pub protocol: ProtocolChoice,
-    /// Authorities to trust, PEM.
+    /// File of the authorities to trust, in PEM.
     pub ca: PathBuf,
     #[serde(default)]
     pub tls: Tls,
@@ -43,7 +43,8 @@ pub struct Place {
 }
 
 impl Place {
-    /// Address for a URL with this port. http: URLs, and URLs that name a port, keep their port.
+    /// Returns the address for a URL with this port. http: URLs, and URLs that name a port, keep
+    /// their port.
     pub fn socket(&self, secure: bool, port: u16) -> SocketAddr {
         let stands = |_: &u16| secure && port == HTTPS;
         SocketAddr::new(self.address, self.port.filter(stands).unwrap_or(port))
@@ -76,7 +77,7 @@ impl TryFrom<String> for Place {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Page {
-    /// The document comes first.
+    /// The page's resources, the document first.
     pub resources: Vec<Resource>,
     #[serde(default)]
     pub load_event: LoadEvent,
@@ -92,32 +93,32 @@ pub struct Resource {
     pub method: String,
     #[serde(default)]
     pub headers: Vec<(String, String)>,
-    /// Length of the request's body.
+    /// Length of the request's body in bytes.
     #[serde(default)]
     pub body_bytes: u32,
     #[serde(default)]
     pub kind: Kind,
     #[serde(default)]
     pub priority: Priority,
-    /// The incremental flag of RFC 9218; None decides by kind.
+    /// The incremental flag of RFC 9218; if None, the kind of the resource decides.
     #[serde(default)]
     pub incremental: Option<bool>,
-    /// The resource that must be done before; None for the document.
+    /// The resource that must be done before this one is requested; None for the document.
     #[serde(default)]
     pub after: Option<After>,
-    /// Other resources that must be done before.
+    /// Other resources that must be done before this one is requested.
     #[serde(default)]
     pub also: Vec<ResourceId>,
-    /// Computing between all of these and the request, or a timer.
+    /// Time in ms from the last of these conditions to the request: computing, or a timer.
     #[serde(default)]
     pub delay_ms: f64,
-    /// `delay_ms` is a timer's: the page may load while it runs.
+    /// Whether `delay_ms` is the time of a timer: the page may load while a timer runs.
     #[serde(default)]
     pub timer: bool,
-    /// Computing between the last byte and the time at which it is done.
+    /// Computing time in ms from the body's last byte until the resource counts as done.
     #[serde(default)]
     pub process_ms: f64,
-    /// The load event waits for it if it is under way by then.
+    /// Whether the load event waits for this resource, if it is under way by then.
     #[serde(default = "yes")]
     pub load_event: bool,
     #[serde(default)]
@@ -210,7 +211,7 @@ pub enum Protocol {
     H3,
 }
 
-/// One for all hosts, or by host with a `default`.
+/// One protocol for all hosts, or one for each host with a `default`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 pub enum ProtocolChoice {
@@ -248,7 +249,7 @@ pub struct Tls {
     pub version: TlsVersion,
     /// Take tickets and offer them.
     pub resumption: bool,
-    /// TLS 1.3 early data over TCP, 0-RTT over QUIC.
+    /// Use TLS 1.3 early data over TCP, and 0-RTT over QUIC.
     pub early_data: bool,
     /// Offer X25519MLKEM768 first, as Chromium does since 131: the ClientHello fills two packets.
     pub post_quantum: bool,
@@ -268,7 +269,7 @@ impl Default for Tls {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tcp {
-    /// RFC 7413.
+    /// Use TCP Fast Open (RFC 7413).
     pub fast_open: bool,
 }
 
@@ -297,10 +298,10 @@ impl Default for Sockets {
 #[serde(deny_unknown_fields)]
 pub struct Limits {
     pub time_ms: u64,
-    /// Limit of all bodies together, both as sent and decoded.
+    /// Limit in bytes of all bodies together, both as sent and as decoded.
     #[serde(default = "half_a_gigabyte")]
     pub bytes: u64,
-    /// Time after the load event during which requests may continue.
+    /// Time in ms after the load event during which requests may continue.
     #[serde(default)]
     pub quiet_ms: u64,
 }
@@ -318,7 +319,7 @@ fn half_a_gigabyte() -> u64 {
 }
 
 impl Resource {
-    /// RFC 9218's `incremental`, as Blink sets it.
+    /// Returns RFC 9218's flag `incremental`, as Blink sets it.
     pub fn incremental(&self) -> bool {
         let whole = matches!(self.kind, Kind::Style | Kind::Script | Kind::Font);
         self.incremental.unwrap_or(!whole)
@@ -328,13 +329,14 @@ impl Resource {
         self.credentials.unwrap_or(self.kind != Kind::Font)
     }
 
-    /// A server may see it twice without harm (RFC 8470 section 4): fit for early data.
+    /// Whether a server may see the request twice without harm (RFC 8470 section 4), so that it may
+    /// go as early data.
     pub fn safe(&self) -> bool {
         ["GET", "HEAD"].contains(&self.method.as_str()) && self.body_bytes == 0
     }
 }
 
-/// Checked milliseconds as a duration.
+/// Returns checked milliseconds as a duration.
 pub(crate) fn duration(ms: f64) -> Duration {
     Duration::from_secs_f64(ms / 1000.0)
 }

@@ -77,9 +77,11 @@ pub(crate) struct Browser<'a> {
     graph: Graph,
     admission: Admission,
     pools: BTreeMap<Host, Pool>,
-    /// Host of each connection and whether it counts as a TCP socket, by id from 1.
+    /// The host of each connection, and whether the connection counts as a TCP socket; by id, from
+    /// 1.
     connections: Vec<(Host, bool)>,
-    /// Connections of h2 and h3 that are open, and the other hosts whose requests go over them.
+    /// Open connections of h2 and h3: the protocol, and the other hosts whose requests go over
+    /// them.
     sessions: BTreeMap<ConnectionId, (Protocol, Vec<Host>)>,
     open_tcp: usize,
     /// Connections to break off.
@@ -88,8 +90,8 @@ pub(crate) struct Browser<'a> {
     timers_set: u64,
     requests: BTreeMap<ResourceId, Request>,
     attempts: BTreeMap<ResourceId, u32>,
-    /// Requests made before the page made them, because a 103 answer named them. Such a request has
-    /// its resource's number plus the number of all resources.
+    /// Requests made before the page made them, because a 103 answer named them. The number of such
+    /// a request is its resource's number plus the number of all resources.
     preloads: Preloads,
     /// Requests that were discovered and are not over.
     under_way: usize,
@@ -98,7 +100,7 @@ pub(crate) struct Browser<'a> {
 }
 
 impl<'a> Browser<'a> {
-    /// `load` has passed its check.
+    /// Begins a load that has passed its check.
     pub fn new(
         load: &'a Load,
         outgoing: Vec<Outgoing>,
@@ -150,7 +152,7 @@ impl<'a> Browser<'a> {
                 event = mail.recv() => {
                     let Some(event) = event else { return Ended::Time };
                     self.take(event, transport);
-                    // What came together is looked at together.
+                    // Events that came together are handled together.
                     while let Ok(event) = mail.try_recv() {
                         self.take(event, transport);
                     }
@@ -202,7 +204,7 @@ impl<'a> Browser<'a> {
             .min()
     }
 
-    /// Does everything that is due.
+    /// Does everything that is due at `now`.
     fn advance(&mut self, now: Duration, transport: &mut impl Transport) {
         while let Some(act) = self.graph.act(now) {
             match act {
@@ -247,7 +249,7 @@ impl<'a> Browser<'a> {
         }
     }
 
-    /// Does what a host's pool wants done.
+    /// Does what the pool of a host wants done.
     fn serve(&mut self, host: &Host, transport: &mut impl Transport) {
         loop {
             let room = self.open_tcp < self.load.sockets.total;
@@ -272,7 +274,7 @@ impl<'a> Browser<'a> {
         });
     }
 
-    /// The resource that a request is for.
+    /// Returns the resource that a request is for.
     fn place(&self, id: ResourceId) -> ResourceId {
         id % self.load.page.resources.len()
     }
@@ -281,7 +283,7 @@ impl<'a> Browser<'a> {
         &self.outgoing[self.place(id)]
     }
 
-    /// An answer with status 103 is ahead of a document's.
+    /// Requests what an answer with status 103 names, which came before the document's answer.
     fn hinted(&mut self, id: ResourceId, headers: &http::HeaderMap, now: Duration) {
         let resources = &self.load.page.resources;
         if resources[self.place(id)].kind != Kind::Document {
@@ -298,7 +300,7 @@ impl<'a> Browser<'a> {
         }
     }
 
-    /// The page wants what was asked for ahead.
+    /// Gives the page what came of a preload so far, or requests the resource again.
     fn take_preload(&mut self, id: ResourceId, so_far: Use, now: Duration) {
         match so_far {
             Use::Wait => {}
@@ -555,7 +557,8 @@ impl<'a> Browser<'a> {
         }
     }
 
-    /// Sends it once more, if that makes sense.
+    /// Sends a request once more, unless it was sent too often already; returns whether it goes
+    /// again.
     fn again(&mut self, id: ResourceId) -> bool {
         let attempts = self.attempts.entry(id).or_insert(1);
         *attempts += 1;
@@ -584,8 +587,8 @@ impl<'a> Browser<'a> {
         }
     }
 
-    /// A host whose requests go over another one's connection is known to heed priorities once it
-    /// has answered.
+    /// Notes that a host heeds priorities once it has answered over h2, also when the connection is to
+    /// another host.
     fn learn_priorities(&mut self, id: ResourceId) {
         let connection = self
             .requests

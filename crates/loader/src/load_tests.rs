@@ -33,12 +33,13 @@ struct Sentences {
     events: Events,
     speaks: Protocol,
     alt_svc: bool,
-    /// Links of a 103 answer ahead of the document's, which takes `think` longer.
+    /// Links of an answer with status 103 that comes before the document's, which then takes
+    /// `think` longer.
     hints: &'static str,
     think: Duration,
     /// Cache-control of all answers.
     cache: &'static str,
-    /// Round trips until TCP is through.
+    /// Round trips until TCP's handshake is complete.
     syn: u32,
     sizes: BTreeMap<ResourceId, u64>,
     fails: Vec<ResourceId>,
@@ -149,7 +150,8 @@ struct Told {
     ended: Ended,
 }
 
-/// A load of `resources` with what else is in `fields`; `network` changes the network.
+/// Loads `resources` with the further fields of the input in `fields`; `network` changes the
+/// network.
 async fn tell(resources: Value, fields: Value, network: impl FnOnce(&mut Sentences)) -> Told {
     let mut memory = Memory::default();
     tell_again(resources, fields, &mut memory, network).await
@@ -415,7 +417,7 @@ fn spread(hosts: &[&str]) -> Value {
     std::iter::once(document()).chain(objects).collect()
 }
 
-/// a and b share an address, and c and d another one.
+/// Places for four hosts: a and b share an address, and c and d share another one.
 fn places(protocol: &str) -> Value {
     let hosts = json!({ "a.test": "10.0.0.1", "b.test": "10.0.0.1", "c.test": "10.0.0.2", "d.test": "10.0.0.2" });
     json!({ "hosts": hosts, "protocol": protocol })

@@ -1,19 +1,20 @@
-//! State that outlives a load, as in a browser that stays open: tickets, and what hosts speak.
+//! State that outlives a load, as in a browser that stays open: tickets, and which protocols hosts
+//! speak.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::input::Protocol;
 use crate::net::NetMemory;
 
-/// The state of a browser; a new one was never used.
+/// The state of a browser. A new value is a browser that was never used.
 #[derive(Default)]
 pub struct Memory {
     /// Seed of QUIC's own randomness.
     pub seed: u64,
     pub(crate) net: NetMemory,
-    /// What a host spoke over TLS, by host and port.
+    /// The protocol that a host spoke over TLS, by host and port.
     pub(crate) spoke: BTreeMap<(String, u16), Protocol>,
-    /// Hosts that said they speak h3.
+    /// Hosts that announced h3.
     pub(crate) alternatives: BTreeSet<(String, u16)>,
     /// Hosts that are believed to obey priorities.
     pub(crate) prioritise: BTreeSet<String>,
@@ -27,7 +28,7 @@ impl Memory {
         }
     }
 
-    /// The next load is a first visit.
+    /// Forgets everything, so that the next load is a first visit.
     pub fn forget(&mut self) {
         *self = Self::seeded(self.seed);
     }

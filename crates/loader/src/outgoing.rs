@@ -7,7 +7,7 @@ use crate::event::Outgoing;
 use crate::input::{Page, Priority, Resource};
 use crate::report::{Connection, EarlyData, Request};
 
-/// RFC 9218 section 4.1.
+/// The urgency of a request that states none (RFC 9218 section 4.1).
 const DEFAULT_URGENCY: u8 = 3;
 
 /// All requests of a page. An error names the one that cannot be sent.
@@ -71,7 +71,8 @@ fn priority(resource: &Resource) -> String {
         .join(", ")
 }
 
-/// RFC 7540's, as net/spdy computes it: 256 for the most urgent, 147 for `Lowest`.
+/// Returns the weight of RFC 7540, as net/spdy computes it: 256 for the most urgent, 147 for
+/// `Lowest`.
 fn weight(priority: Priority) -> u16 {
     match priority {
         Priority::Highest => 256,
@@ -82,7 +83,8 @@ fn weight(priority: Priority) -> u16 {
     }
 }
 
-/// A group of requests that may share connections: the same place, with or without credentials.
+/// A group of requests that may share connections: those to the same place, and all with or all
+/// without credentials.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Host {
     pub name: String,
@@ -104,7 +106,7 @@ impl Host {
         }
     }
 
-    /// The part of it that is remembered beyond a load.
+    /// Returns the part of this host that is remembered beyond a load.
     pub fn key(&self) -> (String, u16) {
         (self.name.clone(), self.port)
     }
@@ -127,8 +129,8 @@ pub(crate) fn readable(headers: &HeaderMap) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Says of each request what its connection knows: the protocol, and whether it left before the
-/// handshake was through and was taken.
+/// Notes in each request what its connection knows: the protocol, and whether the request left
+/// before the handshake was through and was taken.
 pub(crate) fn with_early_data(
     mut requests: Vec<Request>,
     connections: &[Connection],

@@ -10,7 +10,7 @@ use crate::input::{Priority, Protocol, ResourceId};
 /// Number of a connection, from 1, in the order of their beginnings.
 pub type ConnectionId = u64;
 
-/// What to do next.
+/// What the load should do next for a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     OpenTcp,
@@ -18,7 +18,7 @@ pub enum Order {
     Send(ConnectionId, ResourceId),
 }
 
-/// How a host is to be reached.
+/// The transports over which a host is to be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     Tcp {
@@ -26,7 +26,8 @@ pub enum Reach {
         multiplexed: bool,
     },
     Quic,
-    /// An earlier load learnt that it speaks h3 as well: TCP waits until `release_tcp`.
+    /// QUIC first, because an earlier load learnt that the host speaks h3 as well: TCP waits until
+    /// `release_tcp`.
     QuicFirst,
 }
 
@@ -43,9 +44,9 @@ pub struct Pool {
     /// Connections of h1 in the order in which they became idle, and whether they were used before.
     idle: Vec<(ConnectionId, bool)>,
     busy: Vec<ConnectionId>,
-    /// Connections for many requests at once; the best is the last.
+    /// Connections that take many requests at once; the best is the last.
     sessions: Vec<(Protocol, ConnectionId)>,
-    /// Most urgent first.
+    /// Waiting requests, most urgent first.
     waiting: Vec<(Priority, ResourceId)>,
 }
 
@@ -73,7 +74,7 @@ impl Pool {
         self.waiting.insert(place, (priority, id));
     }
 
-    /// The request that goes next.
+    /// Returns the request that goes next.
     pub fn first(&self) -> Option<ResourceId> {
         self.waiting.first().map(|(_, id)| *id)
     }
@@ -118,7 +119,7 @@ impl Pool {
         self.forget_connecting(connection);
         match protocol {
             Protocol::H1 => self.idle.push((connection, false)),
-            // A second one stays unused.
+            // A second connection of h2 stays unused.
             Protocol::H2 if self.speaks(Protocol::H2) => {}
             Protocol::H2 => self.sessions.insert(0, (protocol, connection)),
             Protocol::H3 => self.sessions.push((protocol, connection)),
@@ -167,7 +168,7 @@ impl Pool {
             .position(|(_, other)| *other == connection);
         let lost = session.map(|place| self.sessions.remove(place).0);
         if quic && self.tcp_at_all {
-            // The alternative does not work: Chromium marks it broken.
+            // The announced alternative does not work: Chromium marks it as broken.
             self.quic = false;
             self.tcp = true;
             return Vec::new();
@@ -193,7 +194,7 @@ impl Pool {
         self.quic = true;
     }
 
-    /// Stops making TCP wait for QUIC.
+    /// Lets TCP connect without waiting for QUIC any longer.
     pub fn release_tcp(&mut self) {
         self.tcp = self.tcp_at_all;
     }
@@ -205,7 +206,7 @@ impl Pool {
             && self.connecting.len() + self.busy.len() + self.idle.len() < self.per_host
     }
 
-    /// Whether no TCP connection was begun that still counts.
+    /// Whether the host has no TCP connection, not even one on its way.
     pub fn no_tcp(&self) -> bool {
         self.connecting.is_empty() && self.busy.is_empty() && self.idle.is_empty()
     }

@@ -23,7 +23,7 @@ pub fn main() -> ExitCode {
     PROGRAM.main(parse, control::run)
 }
 
-/// The seed.
+/// Reads the options; returns the seed.
 fn parse(options: &mut Options) -> Result<u64, Stop> {
     let mut seed = 0;
     while let Some(name) = options.next_name()? {

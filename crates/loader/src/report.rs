@@ -9,9 +9,9 @@ use crate::pool::ConnectionId;
 /// The answer to one `load`.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
-    /// Navigation start, of the Unix epoch.
+    /// Navigation start in microseconds of the Unix epoch.
     pub start_us: u64,
-    /// Navigation start by CLOCK_MONOTONIC.
+    /// Navigation start in microseconds of CLOCK_MONOTONIC.
     pub start_monotonic_us: u64,
     pub load_event_us: Option<u64>,
     pub end_us: u64,
@@ -28,12 +28,12 @@ pub struct Report {
 pub enum Ended {
     /// Every request is over and the load event has fired.
     Complete,
-    /// The quiet time after the load event is over, too.
+    /// The quiet time after the load event is over as well.
     Quiet,
     /// The time limit was reached.
     Time,
     Bytes,
-    /// There is no document.
+    /// The load ended because there is no document.
     Document,
 }
 
@@ -41,11 +41,11 @@ pub enum Ended {
 pub struct Request {
     pub resource: ResourceId,
     pub url: String,
-    /// When its conditions were met and its computing had ended.
+    /// When the request's conditions were met and the computing before it had ended.
     pub discovered_us: u64,
-    /// When it left the scheduler for the sockets.
+    /// When the request left the scheduler for the sockets.
     pub queued_us: Option<u64>,
-    /// When it was given to its connection.
+    /// When the request was given to its connection.
     pub sent_us: Option<u64>,
     /// When the answer's headers were complete, or those of a preceding answer with status 103.
     pub first_byte_us: Option<u64>,
@@ -54,9 +54,9 @@ pub struct Request {
     pub status: Option<u16>,
     pub protocol: Option<Protocol>,
     pub connection: Option<ConnectionId>,
-    /// Whether it was sent before the handshake was complete, and the server accepted it.
+    /// Whether the request was sent before the handshake was complete, and the server accepted it.
     pub early_data: bool,
-    /// Whether an answer with status 103 named it before the page did.
+    /// Whether an answer with status 103 named the resource before the page did.
     pub hinted: bool,
     pub headers: Vec<(String, String)>,
     /// Bytes of the body as sent.
@@ -106,19 +106,20 @@ pub struct Connection {
     pub connect_end_us: Option<u64>,
     pub tls_start_us: Option<u64>,
     pub tls_end_us: Option<u64>,
-    /// When it began to take requests; with early data, before the handshake was complete.
+    /// When the connection began to take requests; with early data, that is before the handshake
+    /// was complete.
     pub ready_us: Option<u64>,
     pub closed_us: Option<u64>,
     pub tls_version: Option<&'static str>,
     pub resumed: Option<bool>,
     pub early_data: EarlyData,
-    /// None for QUIC.
+    /// What came of TCP Fast Open; None for QUIC.
     pub tcp_fast_open: Option<FastOpen>,
     pub requests: u64,
-    /// Payload sent by TCP, without retransmissions, or by UDP.
+    /// Payload bytes that were sent by TCP, without retransmissions, or by UDP.
     pub sent_bytes: u64,
     pub received_bytes: u64,
-    /// Segments sent again, or packets lost, on the way out.
+    /// TCP segments sent again, or QUIC packets lost, on the way out.
     pub retransmitted: u64,
     pub rtt_us: Option<u64>,
     pub error: Option<Failure>,
@@ -128,7 +129,7 @@ pub struct Connection {
 #[serde(rename_all = "kebab-case")]
 pub enum EarlyData {
     NotOffered,
-    /// Sent, and not known yet whether it was taken.
+    /// The early data was sent, and it is not known yet whether the server took it.
     Offered,
     Accepted,
     Rejected,
@@ -139,7 +140,7 @@ pub enum EarlyData {
 #[serde(rename_all = "kebab-case")]
 pub enum FastOpen {
     NotAsked,
-    /// Asked for one; the SYN was plain.
+    /// The client asked for a cookie; its SYN had no data.
     NoCookie,
     /// The data in the SYN was acknowledged with it.
     Accepted,

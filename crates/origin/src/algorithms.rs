@@ -41,7 +41,7 @@ impl Congestion {
 pub enum SlowStartExit {
     #[serde(rename = "hystart")]
     Hystart,
-    /// RFC 9406.
+    /// HyStart++ (RFC 9406).
     #[serde(rename = "hystart++")]
     HystartPlusPlus,
     #[serde(rename = "none")]

@@ -33,10 +33,10 @@ const NOWHERE: &str = ".invalid";
 const NAME_BYTES: usize = 32;
 /// Tag and length of a name (X.690 section 8.1).
 const NAME_HEAD: usize = 2;
-/// Encoded bytes of a name with a single letter before its end.
+/// Encoded bytes of the shortest made-up name: one letter before `NOWHERE`.
 const SHORTEST_NAME: usize = NAME_HEAD + 1 + NOWHERE.len();
 
-/// All that a certificate covers, in its order.
+/// All names that one certificate covers, in the certificate's order.
 type Names = Arc<[String]>;
 
 /// Issues each certificate once.
@@ -81,12 +81,12 @@ impl Authority {
         })
     }
 
-    /// The certificate a client must trust.
+    /// The root certificate, which a client must trust.
     pub fn root_pem(&self) -> &str {
         &self.root_pem
     }
 
-    /// The issuer that the certificates name.
+    /// The issuer's name, as the certificates give it.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -99,7 +99,7 @@ impl Authority {
         *unpoisoned(&self.shared) = shared.collect();
     }
 
-    /// The names that the certificate of `host` covers.
+    /// Returns the names that the certificate of `host` covers.
     pub fn names(&self, host: &str) -> Names {
         let shared = unpoisoned(&self.shared).get(host).cloned();
         shared.unwrap_or_else(|| [host.to_owned()].into())

@@ -10,20 +10,20 @@ use crate::lock::unpoisoned;
 /// Connections accepted between two `close` commands.
 #[derive(Clone, Default)]
 pub(crate) struct Generation {
-    /// Fires when the connections must end.
+    /// Fires when these connections must end.
     pub ended: CancellationToken,
-    /// Fires when they have ended.
+    /// Fires when these connections have ended.
     over: CancellationToken,
     /// One task per connection.
     pub tcp: TaskTracker,
     pub quic: TaskTracker,
-    /// One task per request, and what a handshake leaves to do.
+    /// One task per request, and one for what a handshake leaves to do.
     pub streams: TaskTracker,
 }
 
 impl Generation {
-    /// Answers a request, at most until its connection has ended: an answer that is only due in
-    /// minutes would not notice.
+    /// Answers a request, but stops when its connection has ended: an answer that is only due in
+    /// minutes would not notice the end by itself.
     pub fn answer(&self, request: impl Future<Output = ()> + Send + 'static) {
         let over = self.over.clone();
         self.streams.spawn(async move {

@@ -2,7 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Nothing in this crate leaves shared data half changed, so such a panic does not spoil it.
+/// Locks the mutex, even after a panic of another thread that held it: nothing in this crate leaves
+/// shared data half changed.
 pub(crate) fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

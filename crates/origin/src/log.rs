@@ -20,14 +20,14 @@ use crate::telemetry::{self, Gauge, Transport};
 pub struct Served {
     /// When the request's headers were complete.
     pub t_us: u64,
-    /// When the request was complete with its body; 0 if it never was.
+    /// When the request's body was complete; 0 if it never was.
     pub received_us: u64,
     /// Bytes of the request's body; 0 until it is complete.
     pub received_bytes: u64,
-    /// When the answer was ready, after the time it was held. Its first byte goes to the transport
-    /// as soon as that has room. 0 if it never was.
+    /// When the answer was ready, after the time it was held; 0 if it never was. The answer's first
+    /// byte goes to the transport as soon as the transport has room.
     pub ready_us: u64,
-    /// When the last byte was handed to the transport; 0 if it never was.
+    /// When the answer's last byte was handed to the transport; 0 if it never was.
     pub end_us: u64,
     pub host: String,
     pub method: String,
@@ -42,7 +42,7 @@ pub struct Served {
     pub body_bytes: u64,
     #[serde(rename = "match")]
     pub matched: Match,
-    /// Digest of the recorded body that was sent, or of which a part was.
+    /// Digest of the recorded body that was sent, whole or in part.
     pub digest: String,
     /// `link` values of an answer with status 103 that went ahead of it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -54,29 +54,32 @@ pub struct Served {
 pub struct Connection {
     /// Unique in this process.
     pub id: u64,
-    /// None if the handshake failed before it was agreed.
+    /// The protocol that the ends agreed on; None if the handshake failed before that.
     pub protocol: Option<Protocol>,
-    /// The server name that the client requested; empty if it did not get that far.
+    /// The server name that the client requested; empty if the client did not get that far.
     pub host: String,
     /// False for http://.
     pub secure: bool,
     pub client_port: u16,
     /// The origin's address to which the client connected; None on a Unix socket.
     pub address: Option<IpAddr>,
-    /// Port at which its server announces h3 (RFC 7838): its own port, as in URLs.
+    /// Port at which the connection's server announces h3 (RFC 7838): the server's own port, as in
+    /// URLs.
     #[serde(skip)]
     pub(crate) announced: u16,
-    /// When it was accepted, before the handshake.
+    /// When the connection was accepted, before the handshake.
     pub t_us: u64,
-    /// When its handshake ended or failed; with early data, when the early data arrived. 0 before.
+    /// When the handshake ended or failed; with early data, when the early data arrived; 0 before.
     pub handshake_end_us: u64,
     pub resumed: bool,
-    /// Length (DER) of the certificate chain that it sent; None if it sent none, as when resuming.
+    /// Length (DER) of the certificate chain that the origin sent; None if it sent none, as when a
+    /// session is resumed.
     pub certificate_bytes: Option<usize>,
     /// Why the handshake failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// State of the sending side at its end, or now; None if there was no connection.
+    /// State of the sending side when the connection ended, or now if it is open; None if there was
+    /// no connection.
     pub transport: Option<Transport>,
     #[serde(skip)]
     pub(crate) gauge: Gauge,
@@ -89,14 +92,14 @@ pub struct Connection {
 pub(crate) struct Asked(Arc<OnceLock<Instant>>);
 
 impl Asked {
-    /// How long ago that was; the first request asks it of itself.
+    /// Returns how long ago the first request came; the call for the first request sets that time.
     pub fn age(&self) -> Duration {
         self.0.get_or_init(Instant::now).elapsed()
     }
 }
 
 impl Connection {
-    /// A connection that was accepted just now, before its handshake.
+    /// Makes the record of a connection that was accepted just now, before its handshake.
     pub(crate) fn accepted(id: u64, client_port: u16) -> Self {
         Self {
             id,
@@ -118,7 +121,7 @@ impl Connection {
     }
 }
 
-/// Everything since the last call.
+/// Everything that was logged since the last call of `drain`.
 #[derive(Debug, Default, Serialize)]
 pub struct Entries {
     pub requests: Vec<Served>,
@@ -151,7 +154,7 @@ impl Log {
         }
     }
 
-    /// Everything since the last call, by time.
+    /// Returns everything since the last call, in the order of time.
     pub fn drain(&self) -> Entries {
         let mut entries = std::mem::take(&mut *unpoisoned(&self.entries));
         entries.requests.sort_by_key(|served| served.t_us);
@@ -166,14 +169,14 @@ impl Log {
         entries
     }
 
-    /// The connections that a drain would return, in their current state.
+    /// Returns the connections that `drain` would return, in their current state.
     pub fn connections(&self) -> Vec<Connection> {
         let mut connections = unpoisoned(&self.entries).connections.clone();
         read_gauges(&mut connections);
         connections
     }
 
-    /// One whose handshake ended, or failed, just now.
+    /// Logs a connection whose handshake ended, or failed, just now.
     pub(crate) fn connection(&self, mut connection: Connection) {
         connection.handshake_end_us = now_us();
         self.append(&Line::Connection(&connection));
@@ -199,8 +202,8 @@ impl Log {
     }
 }
 
-/// A request under way. It is logged when its answer was handed over, or with `end_us` 0 when it is
-/// given up.
+/// A request under way. It is logged when its answer was handed to the transport, or with `end_us`
+/// 0 when the answer is given up.
 pub(crate) struct InFlight {
     served: Option<Served>,
     log: Arc<Log>,

@@ -10,25 +10,25 @@ use crate::lock::unpoisoned;
 /// 18.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Offer {
-    /// The bytes it may send on all streams together before it is granted more.
+    /// Bytes that the other end may send on all streams together before it is granted more.
     pub window_bytes: u64,
-    /// The bytes it may send on the stream of one request.
+    /// Bytes that the other end may send on the stream of one request.
     pub stream_window_bytes: u64,
-    /// The most streams it may have open at once; None if there is no limit.
+    /// The most streams that the other end may have open at once; None if there is no limit.
     pub streams: Option<u64>,
     /// It may change its address (RFC 9000 section 18.2, disable_active_migration); None over TCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub migration: Option<bool>,
 }
 
-/// The offers so far; None for a connection that announces nothing.
+/// The offers of both ends so far; None for a connection that announces nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Both {
     pub ours: Option<Offer>,
     pub theirs: Option<Offer>,
 }
 
-/// Clones share what is heard.
+/// What is known of a connection's offers. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct Heard(Arc<Mutex<Both>>);
 

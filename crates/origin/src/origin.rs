@@ -28,7 +28,7 @@ pub struct Summary {
     pub name: String,
     pub hosts: Vec<String>,
     pub objects: usize,
-    /// Issuer of the certificates it answers with.
+    /// Issuer of the certificates with which the origin answers.
     pub authority: String,
 }
 
@@ -47,7 +47,7 @@ pub struct Certificates {
 pub struct Origin {
     shared: Arc<Shared>,
     port: u16,
-    /// The additional ports of pages, and whether they answer by TLS.
+    /// The additional ports of pages, and whether each answers by TLS.
     others: Mutex<BTreeMap<u16, bool>>,
 }
 
@@ -85,7 +85,7 @@ impl Origin {
         Ok(())
     }
 
-    /// Answers on all ports of a recording from now on.
+    /// Opens all ports of a recording and answers on them from now on.
     fn open_ports(&self, recording: &Recording) -> Result<()> {
         let mut others = unpoisoned(&self.others);
         for (port, how) in recording.ports() {
@@ -147,7 +147,7 @@ impl Origin {
         self.port
     }
 
-    /// The certificate a client must trust.
+    /// The root certificate, which a client must trust.
     pub fn root_pem(&self) -> &str {
         self.shared.authority.root_pem()
     }

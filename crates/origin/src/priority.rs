@@ -19,10 +19,10 @@ pub(crate) struct Priority {
     incremental: Option<bool>,
 }
 
-/// RFC 9218 section 4.1.
+/// The urgency of a request that states none (RFC 9218 section 4.1).
 const DEFAULT_URGENCY: u8 = 3;
 
-/// A place in a connection's order: smaller goes first, equals share.
+/// A place in a connection's order of sending: smaller goes first, equal places share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Rank(u32);
 
@@ -30,14 +30,16 @@ impl Rank {
     /// The rank of all answers on a connection that obeys no priorities.
     pub const SHARED: Self = Self(0);
 
-    /// quinn sends higher numbers first; its control streams have 0 and stay ahead of all answers.
+    /// Returns quinn's number for this rank. quinn sends higher numbers first; its control streams
+    /// have 0 and stay ahead of all answers.
     pub fn quinn(self) -> i32 {
         -1 - self.0.cast_signed()
     }
 }
 
 impl Priority {
-    /// The priority in these headers. Unreadable parts count as absent (RFC 9218 section 4).
+    /// Reads the priority from these headers. Unreadable parts count as absent (RFC 9218 section
+    /// 4).
     pub fn of(headers: &HeaderMap) -> Self {
         let mut priority = Self::default();
         for value in headers.get_all("priority") {
@@ -46,7 +48,7 @@ impl Priority {
         priority
     }
 
-    /// The priority that a field's value gives.
+    /// Reads the priority from a field's value.
     pub fn of_value(value: &[u8]) -> Self {
         let mut priority = Self::default();
         priority.read(value);
@@ -68,7 +70,8 @@ impl Priority {
         }
     }
 
-    /// The priority after the answer's own parts have replaced the client's (RFC 9218 section 8).
+    /// Returns the priority after the answer's own parts have replaced the client's (RFC 9218
+    /// section 8).
     pub fn merged(self, answer: Self) -> Self {
         Self {
             urgency: answer.urgency.or(self.urgency),
@@ -76,7 +79,7 @@ impl Priority {
         }
     }
 
-    /// The rank of the connection's `nth` request.
+    /// Returns the rank of the connection's `nth` request.
     pub fn rank(self, nth: u64) -> Rank {
         let within = if self.incremental.unwrap_or(false) {
             0xff_ffff
@@ -87,13 +90,14 @@ impl Priority {
     }
 }
 
-/// The answers of one connection that have bytes to send, best rank first. Equals take turns.
+/// The answers of one connection that have bytes to send, best rank first. Answers of equal rank
+/// take turns.
 pub(crate) struct Queue<T> {
     open: BTreeMap<(Rank, u64), T>,
     turns: u64,
 }
 
-/// The result of asking an answer for its next frame.
+/// What an answer gave when it was asked for its next frame.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Gave {
     /// Nothing: its client takes no more of it for now.

@@ -15,10 +15,10 @@ use socket2::Socket;
 use crate::log::{Connection, now_us};
 use crate::telemetry::{self, TcpWindow};
 
-/// How often the kernel is asked: a fraction of most round trips.
+/// How often the origin asks the kernel for a connection's state: a fraction of most round trips.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// A stream into `FOLDER/ID.sqlog`, where ID is the connection's. Times are ms after its `t_us`.
+/// Opens a stream into `FOLDER/ID.sqlog`, where ID is the connection's.
 pub(crate) fn stream(folder: &Path, connection: &Connection) -> Result<QlogStream> {
     let file = create(folder, connection)?;
     let age = Duration::from_micros(now_us().saturating_sub(connection.t_us));
@@ -69,7 +69,7 @@ fn updated(connection: &Connection, window: &TcpWindow) -> Value {
     })
 }
 
-/// A record of a JSON text sequence (RFC 7464).
+/// Writes one record of a JSON text sequence (RFC 7464).
 fn record(file: &mut impl Write, value: &Value) -> Result<()> {
     writeln!(file, "\u{1e}{value}").context("cannot write qlog")
 }

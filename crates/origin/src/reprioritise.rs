@@ -15,7 +15,7 @@ pub(crate) struct Requests(Arc<Mutex<Table>>);
 struct Table {
     /// The client's last priority, by number of the request.
     said: BTreeMap<u64, Said>,
-    /// Requests below have begun.
+    /// Number of the first request that has not begun.
     begun: u64,
     most: usize,
 }
@@ -32,7 +32,7 @@ struct Said {
 pub(crate) struct TooMany;
 
 impl Requests {
-    /// The requests of a connection on which `most` may be open at once.
+    /// Makes the requests of a connection on which `most` may be open at once.
     pub fn new(most: u32) -> Self {
         Self(Arc::new(Mutex::new(Table {
             said: BTreeMap::new(),
@@ -83,14 +83,14 @@ impl Requests {
     }
 }
 
-/// A request that is not over; dropping it ends it.
+/// A request that is not over. To drop this value ends the request.
 pub(crate) struct Open {
     pub nth: u64,
     requests: Requests,
 }
 
 impl Open {
-    /// The client's last priority.
+    /// Returns the priority that the client stated last.
     pub fn asked(&self) -> Priority {
         let table = unpoisoned(&self.requests.0);
         let said = table.said.get(&self.nth);

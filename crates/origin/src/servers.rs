@@ -5,7 +5,8 @@ use std::net::IpAddr;
 
 use serde::Deserialize;
 
-/// The origin's addresses as the recorded servers. Hosts that are not named are served everywhere.
+/// Which of the recorded servers each of the origin's addresses stands for. Hosts that are not
+/// named are served at every address.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Servers {

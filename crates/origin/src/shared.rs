@@ -24,8 +24,8 @@ use crate::servers::Servers;
 use crate::sockets::{self, Carried, Counts, Opening, WebSocket};
 use crate::tuning::Tuning;
 
-/// Most bytes of a request's headers, in every protocol; above, the answer is 431. No browser sends as
-/// many: its cookies for a site have at most 180 x 4096 bytes.
+/// Most bytes of a request's headers, in every protocol; above that, the answer is 431. No browser
+/// sends as many: its cookies for a site have at most 180 x 4096 bytes.
 pub(crate) const MAX_HEADER_BYTES: u32 = 1 << 20;
 
 /// Most header lines of a request over h1; h2 and h3 count bytes only.
@@ -45,7 +45,8 @@ pub(crate) struct Shared {
     last_connection: AtomicU64,
     /// Second handles on the listening TCP sockets.
     pub listeners: Mutex<Vec<Socket>>,
-    /// The last round trip of a client's QUIC connections to a host, for its resumed ones.
+    /// The round trip of a client's last QUIC connection to a host, for the client's resumed
+    /// connections.
     round_trips: Mutex<HashMap<Path, Duration>>,
 }
 
@@ -53,11 +54,11 @@ pub(crate) struct Shared {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Path {
     pub client: IpAddr,
-    /// Ours; None where the kernel does not tell.
+    /// The origin's address; None where the kernel does not tell it.
     pub host: Option<IpAddr>,
 }
 
-/// Waits as long as the recorded server took. Tokio's shortest sleep is a millisecond.
+/// Waits as long as the recorded server took to answer. Tokio's shortest sleep is a millisecond.
 pub(crate) async fn think(time: Duration) {
     if !time.is_zero() {
         tokio::time::sleep(time).await;
@@ -105,7 +106,7 @@ impl Shared {
         self.last_connection.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Opens the WebSocket that a request asks for, and logs that under this status.
+    /// Opens the WebSocket that a request asks for, and logs its opening under this status.
     pub fn socket(
         &self,
         request: &request::Parts,
@@ -148,7 +149,7 @@ impl Shared {
         }
     }
 
-    /// The answer to a request, and its line of the log, still open.
+    /// Returns the answer to a request, and the request's line of the log, which is still open.
     pub fn answer(
         &self,
         request: &request::Parts,

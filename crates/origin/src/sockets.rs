@@ -22,7 +22,7 @@ use crate::protocol::Protocol;
 /// A WebSocket that a client opened.
 #[derive(Debug, Clone, Serialize)]
 pub struct WebSocket {
-    /// Request headers complete, in microseconds of the Unix epoch.
+    /// When the request's headers were complete, in microseconds of the Unix epoch.
     pub t_us: u64,
     pub host: String,
     /// The URL, with the scheme wss or ws.
@@ -32,7 +32,8 @@ pub struct WebSocket {
     pub connection: u64,
     pub client_port: u16,
     pub status: u16,
-    /// Whether the recording has it; if not, it stays open and the origin sends nothing.
+    /// Whether the recording has this socket; if not, the socket stays open and the origin sends
+    /// nothing.
     pub recorded: bool,
     #[serde(flatten)]
     pub carried: Carried,
@@ -40,7 +41,7 @@ pub struct WebSocket {
     pub(crate) counts: Arc<Counts>,
 }
 
-/// Messages that crossed a socket, and their payload.
+/// How many messages crossed a socket, and how large their payload was.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Carried {
     pub sent_messages: u64,
@@ -93,7 +94,7 @@ pub(crate) struct Opening {
     pub headers: HeaderMap,
     pub frames: Vec<Frame>,
     pub counts: Arc<Counts>,
-    /// How long nothing is sent at all.
+    /// How long the origin sends nothing at all.
     pub hold: std::time::Duration,
 }
 
@@ -108,7 +109,7 @@ pub(crate) fn asked(request: &request::Parts) -> Option<&HeaderValue> {
         .flatten()
 }
 
-/// What an answer 101 to this key says of the connection.
+/// Returns the headers of an answer with status 101 to this key.
 pub(crate) fn upgraded(key: &HeaderValue) -> HeaderMap {
     let accept = derive_accept_key(key.as_bytes());
     HeaderMap::from_iter([
@@ -131,7 +132,7 @@ pub(crate) fn subprotocol(request: &HeaderMap, recorded: &str) -> Option<HeaderV
     HeaderValue::from_str(known.or(offers.first())?).ok()
 }
 
-/// Sends recorded frames at their times and answers what its client asks, until the client leaves.
+/// Sends the recorded frames at their times and answers pings and closes, until the client leaves.
 pub(crate) async fn play(stream: impl AsyncRead + AsyncWrite + Unpin, opening: Opening) {
     let mut socket = WebSocketStream::from_raw_socket(stream, Role::Server, None).await;
     let (opened, counts) = (Instant::now(), opening.counts);

@@ -16,8 +16,8 @@ use crate::quic::ecn::Counts;
 use crate::quic::flow::Flow;
 use crate::tcp::records::Sent;
 
-/// Evidence about a connection's sending side, as it stood when it ended or was asked about.
-/// None where the transport does not tell.
+/// Evidence about a connection's sending side: its state when the connection ended, or when it was
+/// asked for. A field is None where the transport does not tell it.
 #[derive(Debug, Clone, Serialize)]
 pub struct Transport {
     /// The congestion control that really ran.
@@ -27,7 +27,7 @@ pub struct Transport {
     /// Congestion window before anything was acknowledged, in full packets.
     pub initial_window_packets: u64,
     pub paced: bool,
-    /// Pacing rate at the end.
+    /// Pacing rate when the connection ended.
     pub pacing_mbps: Option<f64>,
     pub window_packets: u64,
     pub rtt_ms: Option<f64>,
@@ -46,13 +46,13 @@ pub struct Transport {
     pub ack_frequency_frames: Option<u64>,
     /// Entries that the client put into QPACK's dynamic table for its requests.
     pub qpack_request_entries: Option<u64>,
-    /// Entries that the origin put into the other one for its answers.
+    /// Entries that the origin put into its own dynamic table of QPACK for its answers.
     pub qpack_answer_entries: Option<u64>,
     /// Whether data in the client's SYN was accepted (TCP Fast Open); QUIC has no SYN.
     pub syn_data: Option<bool>,
     /// Limit of unsent bytes in the kernel (TCP_NOTSENT_LOWAT as read back); QUIC has none.
     pub unsent_bytes: Option<u32>,
-    /// QUIC and http:// have none.
+    /// TLS records that were sent; None for QUIC and http://.
     #[serde(flatten)]
     pub tls_records: Option<Sent>,
     /// Where the client was last seen; None over TCP, whose clients cannot move.
@@ -64,7 +64,7 @@ pub struct Transport {
     pub client_offer: Option<Offer>,
 }
 
-/// A connection's transport, to be read while it lives and after.
+/// The state of a connection's transport, which can be read while the connection lives and after.
 #[derive(Clone, Default)]
 pub(crate) struct Gauge(Arc<Mutex<Reading>>);
 
@@ -102,7 +102,7 @@ impl Gauge {
     }
 }
 
-/// Ends the gauge however its connection ends.
+/// Ends the gauge when it is dropped, however the connection ends.
 pub(crate) struct Ending(pub Gauge);
 
 impl Drop for Ending {
@@ -225,8 +225,8 @@ pub(crate) fn tcp_window(socket: &Socket) -> io::Result<TcpWindow> {
     })
 }
 
-/// The window of an accepted socket that has sent nothing: the route's `initcwnd`, or the kernel's
-/// 10.
+/// Returns the window of an accepted socket that has sent nothing: the route's `initcwnd`, or the
+/// kernel's 10.
 pub(crate) fn window_packets(socket: &Socket) -> io::Result<u64> {
     Ok(TcpInfo::of(socket)?.tcpi_snd_cwnd.into())
 }
@@ -237,7 +237,7 @@ pub(crate) fn pace(socket: &Socket) -> io::Result<()> {
     dragstrip_socket::set(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &rate)
 }
 
-/// CPU time of this process, seconds.
+/// Returns the CPU time of this process in seconds.
 pub(crate) fn cpu_s() -> f64 {
     let mut time = libc::timespec {
         tv_sec: 0,

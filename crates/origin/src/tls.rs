@@ -13,7 +13,8 @@ use crate::certs::{Authority, Chains, Sent};
 use crate::tuning::{Tls, TlsVersion};
 
 const SESSIONS: usize = 4096;
-/// A TLS 1.3 ticket works once; h1 opens six connections at a time, so two would run out.
+/// Tickets given per connection. A TLS 1.3 ticket works once; h1 opens six connections at a time,
+/// so two would run out.
 const TICKETS: usize = 4;
 
 /// Configurations of one transport; all share one store of sessions.
@@ -22,7 +23,7 @@ pub(crate) struct Server {
     authority: Arc<Authority>,
     v1_2: ServerConfig,
     v1_3: ServerConfig,
-    /// Most early data taken: QUIC knows no limit (RFC 9001 section 4.6.1).
+    /// Most bytes of early data that are taken: QUIC has no such limit (RFC 9001 section 4.6.1).
     early_data: u32,
 }
 
@@ -38,14 +39,15 @@ impl Server {
         })
     }
 
-    /// The configuration of one connection that may speak HTTP/1.1 and nothing else.
+    /// Returns the configuration of one connection that may speak HTTP/1.1 and nothing else.
     pub fn tuned_for_h1(&self, tuning: Tls, sent: &Sent) -> ServerConfig {
         let mut config = self.tuned(tuning, sent);
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         config
     }
 
-    /// The configuration of one connection; `sent` tells of its certificates.
+    /// Returns the configuration of one connection; `sent` learns the length of its certificate
+    /// chain.
     pub fn tuned(&self, tuning: Tls, sent: &Sent) -> ServerConfig {
         let mut config = match tuning.version {
             TlsVersion::V1_2 => self.v1_2.clone(),

@@ -1,4 +1,4 @@
-//! The settings of the `tune` command. None is ever replaced by a silent default.
+//! The settings of the `tune` command. No setting is ever replaced by a default without notice.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,13 +15,14 @@ use crate::tcp::fast_open;
 use crate::tcp::records::Records;
 use crate::telemetry;
 
-/// The size that Chromium offers.
+/// Largest table of QPACK: the size that Chromium offers.
 const LARGEST_TABLE: u64 = 64 << 10;
 
-/// RFC 9113 section 6.9.1.
+/// Largest window of HTTP/2 (RFC 9113 section 6.9.1).
 const LARGEST_WINDOW: u32 = (1 << 31) - 1;
 
-/// TLS clients take messages of 64 KiB, and rustls no more (RFC 8446 section 4.4.2 has no limit).
+/// Longest certificate chain: TLS clients take messages of 64 KiB, and rustls no more (RFC 8446
+/// section 4.4.2 has no limit).
 const LONGEST_CHAIN: u32 = 60_000;
 
 /// How connections accepted from now on behave.
@@ -42,8 +43,8 @@ pub struct Tcp {
     pub pacing: bool,
     /// Take data in the SYN of clients that have a cookie, and give cookies (RFC 7413).
     pub fast_open: bool,
-    /// Most bytes that the kernel holds unsent. It asks for more when it has less than half of this
-    /// (TCP_NOTSENT_LOWAT). No urgent answer overtakes them.
+    /// Most bytes that the kernel holds unsent. The kernel asks for more when it has less than half
+    /// of this (TCP_NOTSENT_LOWAT). No urgent answer overtakes these bytes.
     pub unsent_bytes: u32,
 }
 
@@ -51,7 +52,7 @@ pub struct Tcp {
 #[serde(default, deny_unknown_fields)]
 pub struct Quic {
     pub congestion: Congestion,
-    /// Initial congestion window in full packets of `udp_payload_bytes` (RFC 9002 section 7.2).
+    /// Initial congestion window, in full packets of `udp_payload_bytes` (RFC 9002 section 7.2).
     pub initial_window_packets: u64,
     pub pacing: bool,
     pub slow_start_exit: SlowStartExit,
@@ -62,7 +63,7 @@ pub struct Quic {
     /// Round trip assumed until the first one is measured. RFC 9002 section 6.2.2 recommends 333 ms,
     /// and the last connection's for a resumed one.
     pub initial_rtt_ms: f64,
-    /// Size of a full UDP payload; nothing is probed.
+    /// Size of a full UDP payload in bytes; no larger one is tried.
     pub udp_payload_bytes: u16,
     /// Ask the client to acknowledge only every Nth packet (draft-ietf-quic-ack-frequency); None
     /// asks for nothing.
@@ -76,11 +77,11 @@ pub struct Quic {
 #[serde(default, deny_unknown_fields)]
 pub struct Tls {
     pub version: TlsVersion,
-    /// Give tickets and take them.
+    /// Give tickets to clients, and take them.
     pub resumption: bool,
     /// Take TLS 1.3 early data over TCP, 0-RTT over QUIC, on resumed connections.
     pub early_data: bool,
-    /// Sizes of the records in which answers leave over TCP. QUIC has none.
+    /// Sizes of the TLS records in which answers leave over TCP. QUIC has no such records.
     pub records: Records,
     /// Least length of the certificate chain, in bytes of DER; None adds nothing to it.
     pub certificate_bytes: Option<u32>,
@@ -99,11 +100,11 @@ pub enum TlsVersion {
 pub struct Http {
     /// Obey the client's priorities (RFC 9218).
     pub priorities: bool,
-    /// How much of an h2 answer is sent before the next of equal rank has its turn. quinn sends a
-    /// packet of each.
+    /// Bytes of an h2 answer that are sent before the next answer of equal rank has its turn. quinn
+    /// sends a packet of each.
     pub interleave_bytes: u16,
-    /// Bytes that a client may send without further permission, per connection; a single stream may
-    /// use all of them. h1 has no such window.
+    /// Bytes that a client may send without further permission, per connection. One stream may use
+    /// all of them. h1 has no such window.
     pub receive_window_bytes: u32,
     /// Requests that a client may have open at once on a connection of h2 or h3.
     pub streams_at_once: u32,
@@ -190,7 +191,7 @@ impl Default for Http {
 }
 
 impl Tuning {
-    /// An error if this machine lacks something of it.
+    /// Returns an error if this machine lacks something that the tuning needs.
     pub fn check(&self) -> Result<()> {
         let probe = Socket::new(Domain::IPV4, Type::STREAM, None)?;
         self.tcp.apply(&probe)?;
@@ -230,7 +231,7 @@ pub(crate) fn check_chain(certificate_bytes: Option<u32>) -> Result<()> {
 }
 
 impl Http {
-    /// Links to send before the answer to a GET of `url`.
+    /// Returns the links to send before the answer to a GET of `url`.
     pub(crate) fn hints(&self, url: &str) -> Vec<HeaderValue> {
         let links = self.early_hints.get(url).into_iter().flatten();
         // All of them can be sent: `check` has seen them.

@@ -16,10 +16,10 @@ pub struct Program {
     pub help: &'static str,
 }
 
-/// Why a command line starts nothing.
+/// Why the program does not start after its command line.
 #[derive(Debug)]
 pub enum Stop {
-    /// `--help` and `--version` ask for this text.
+    /// The command line asked for this text, with `--help` or `--version`.
     Asked(String),
     Wrong(Error),
 }
@@ -31,8 +31,8 @@ impl<E: Into<Error>> From<E> for Stop {
 }
 
 impl Program {
-    /// Parses the command line and runs the program to its end. Exit code 0 if that went well; 1 if
-    /// it failed; 2 on a wrong command line.
+    /// Parses the command line and runs the program to its end. The exit code is 0 if the run went
+    /// well; 1 if it failed; 2 on a wrong command line.
     pub fn main<A>(
         &'static self,
         parse: impl FnOnce(&mut Options) -> Result<A, Stop>,
@@ -76,7 +76,7 @@ fn bug(info: &PanicHookInfo<'_>) -> String {
     format!("a bug of dragstrip{place}: {said}; please report this line")
 }
 
-/// The options of a command line, one after the other. All are long.
+/// The options of a command line, one after the other. All are long ones (`--name`).
 pub struct Options {
     program: &'static Program,
     parser: Parser,

@@ -10,7 +10,7 @@ use libc::{c_int, socklen_t};
 
 pub use tcp_info::TcpInfo;
 
-/// Sets a socket option, whose value is as C has it.
+/// Sets a socket option. `value` is of the option's type in C.
 pub fn set<T: Copy>(
     socket: &impl AsRawFd,
     level: c_int,

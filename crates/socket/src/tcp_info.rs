@@ -52,12 +52,12 @@ impl TcpInfo {
         })
     }
 
-    /// The data in the SYN was taken (TCP Fast Open), whichever side asks.
+    /// Whether the data in the SYN was taken (TCP Fast Open). Either end may ask.
     pub fn syn_data(&self) -> bool {
         self.tcpi_options & TCPI_OPT_SYN_DATA != 0
     }
 
-    /// Why a client's SYN took no data: linux/tcp.h, `tcp_fastopen_client_fail`.
+    /// Returns why a client's SYN took no data: linux/tcp.h, `tcp_fastopen_client_fail`.
     pub fn fast_open_failure(&self) -> u8 {
         self.delivery_and_fast_open >> 1 & 0b11
     }

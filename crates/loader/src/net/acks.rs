@@ -17,7 +17,7 @@ const FREQUENT_PACKETS: u64 = 100;
 const EVERY_PACKETS: u8 = 10;
 const SHARE_OF_RTT: u32 = 4;
 const LONGEST: Duration = Duration::from_millis(25);
-/// quinn takes no shorter delay.
+/// The shortest delay that quinn takes.
 const SHORTEST: Duration = Duration::from_millis(1);
 
 /// A key of 1-RTT packets that asks for fewer acknowledgements once.
@@ -28,7 +28,7 @@ pub(super) struct Seldom {
 }
 
 impl Seldom {
-    /// `rtt` is the round trip that the handshake took.
+    /// Wraps the key `inner`. `rtt` is the round trip that the handshake took.
     pub fn new(inner: Box<dyn PacketKey>, rtt: Duration) -> Self {
         Self {
             inner,
@@ -47,7 +47,8 @@ impl PacketKey for Seldom {
     ) -> Result<(), CryptoError> {
         self.inner.decrypt(packet, header, payload)?;
         if packet >= FREQUENT_PACKETS && !self.asked.swap(true, Ordering::Relaxed) {
-            // Before the others, for the last STREAM frame may reach to the packet's end.
+            // This frame goes before the others, because the last STREAM frame may reach to the
+            // packet's end.
             let mut longer = BytesMut::from(&ack_frequency(self.delay)[..]);
             longer.extend_from_slice(payload);
             *payload = longer;

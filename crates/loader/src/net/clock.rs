@@ -1,4 +1,4 @@
-//! Time since navigation start.
+//! The clock of a load: time since navigation start.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -8,7 +8,7 @@ use tokio::time::Instant;
 pub struct Clock(Instant);
 
 impl Clock {
-    /// Navigation starts now.
+    /// Starts the clock: navigation starts now.
     pub fn start() -> Self {
         Self(Instant::now())
     }
@@ -34,7 +34,7 @@ pub fn micros(duration: Duration) -> u64 {
     duration.as_micros() as u64
 }
 
-/// Microseconds of the Unix epoch, and of CLOCK_MONOTONIC.
+/// Returns the time in microseconds of the Unix epoch, and of CLOCK_MONOTONIC.
 pub fn epoch_and_monotonic_us() -> (u64, u64) {
     let epoch = SystemTime::now()
         .duration_since(UNIX_EPOCH)

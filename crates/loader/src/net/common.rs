@@ -13,7 +13,7 @@ use crate::input::ResourceId;
 use crate::net::Shared;
 
 /// Runs a connection from its first request on, like Chromium, which sends no preface on an unused
-/// connection. Ends when it is over, with the reason if it did not end in order.
+/// connection. Ends when the connection is over, with the reason if that did not happen in order.
 pub(super) type Driver = Pin<Box<dyn Future<Output = Option<Failure>>>>;
 
 /// The driver of a TCP connection, and what its first request notifies.
@@ -61,14 +61,14 @@ pub(super) fn upload(length: u32) -> Bytes {
     Bytes::from(vec![0; length as usize])
 }
 
-/// Tells of an answer that goes ahead of the final one, if it hints at something (RFC 8297).
+/// Tells of an answer that comes before the final one, if it hints at something (RFC 8297).
 pub(super) fn ahead(id: ResourceId, answer: response::Parts, shared: &Shared) {
     if answer.status == StatusCode::EARLY_HINTS {
         shared.events.tell(What::Ahead(id, answer.headers));
     }
 }
 
-/// An answer on its way in. Each step is an event.
+/// An answer while it comes in. Each step sends an event.
 pub(super) struct Answer<'a> {
     id: ResourceId,
     events: &'a Events,
@@ -98,14 +98,14 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// The next piece of its body is here.
+    /// Handles the next piece of the answer's body.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         let received = self.receiver.push(bytes)?;
         self.events.tell(What::Bytes(self.id, received));
         Ok(())
     }
 
-    /// The end, as the transport saw it.
+    /// Ends the answer's body; returns what is known of the whole.
     pub fn finish(self) -> Result<Finish, Failure> {
         self.receiver.finish().map(|(_, finish)| finish)
     }

@@ -1,4 +1,4 @@
-//! What can be read of a QUIC datagram without keys.
+//! Reads what a QUIC datagram shows without keys.
 
 use dragstrip_http3::Reader;
 

@@ -22,10 +22,10 @@ use crate::report::{Connection, EarlyData};
 /// Room for the first requests of a page.
 const BUFFER: usize = 64 * 1024;
 
-/// What h1 and h2 run over.
+/// The stream over which h1 and h2 run.
 pub type Stream = BufWriter<Watched>;
 
-/// Notes the end of the handshake when it sees it.
+/// A TLS stream that notes the end of its handshake when it sees it.
 pub struct Watched {
     tls: TlsStream<TcpStream>,
     handshaking: Option<(Rc<RefCell<Connection>>, Clock)>,
@@ -35,15 +35,15 @@ pub struct Watched {
 /// How far a handshake with early data is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flushes {
-    /// Nothing has left.
+    /// Nothing has left, and no flush was asked for.
     None,
-    /// One was asked for, and waits for the next.
+    /// A flush was asked for, and waits for the next one.
     Waiting,
     Leaving,
 }
 
 impl Watched {
-    /// A stream whose handshake is through, or has early data to wait for.
+    /// Makes a stream whose handshake is through, or which has early data to wait for.
     pub fn stream(
         tls: TlsStream<TcpStream>,
         report: &Rc<RefCell<Connection>>,

@@ -15,9 +15,9 @@ use quinn::crypto::{CryptoError, PacketKey};
 
 use crate::net::datagram::{HANDSHAKE, INITIAL, MOST_OF_AN_ACK, packet};
 
-/// A frame (RFC 9000 section 19.1).
+/// The type of a PADDING frame (RFC 9000 section 19.1).
 const PADDING: u64 = 0;
-/// What header protection must find after the packet number (RFC 9001 section 5.4.2).
+/// Bytes that header protection must find after the packet number (RFC 9001 section 5.4.2).
 const LEAST_PAYLOAD: usize = 4;
 
 /// A key of Handshake packets that leaves their padding out.
@@ -72,7 +72,7 @@ fn frames_end(payload: &[u8]) -> Option<usize> {
     Some(end)
 }
 
-/// The part of a datagram that Chromium would send; None if that is all of it.
+/// Returns the part of a datagram that Chromium would send; None if that is the whole of it.
 pub(super) fn needed(datagram: &[u8]) -> Option<&[u8]> {
     let (kind, length) = packet(datagram)?;
     let start = if kind == INITIAL && length <= MOST_OF_AN_ACK {

@@ -74,7 +74,8 @@ impl Handle {
         answer.finish()
     }
 
-    /// Tells when the connection takes another request; if it never does, its driver tells.
+    /// Tells when the connection takes another request. If it never does, the connection's driver
+    /// tells of its end.
     pub async fn wait_until_free(&self, connection: ConnectionId, shared: &Shared) {
         let Some(mut sender) = self.sender.borrow_mut().take() else {
             return;
@@ -112,7 +113,7 @@ fn failure(error: &hyper::Error) -> Failure {
     Failure::new(kind, chain(error))
 }
 
-/// The error with its causes, which hyper leaves out.
+/// Writes an error with its causes, which hyper leaves out.
 fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |error| error.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))

@@ -95,7 +95,7 @@ impl Handle {
     }
 }
 
-/// Takes a stream out of the order of priorities, however it ends.
+/// Takes a stream out of the order of priorities when it is dropped, however the request ends.
 struct Closed<'a>(&'a Streams, u32);
 
 impl Drop for Closed<'_> {

@@ -25,12 +25,12 @@ const OFFER: Offer = Offer {
 
 pub(super) struct Handle {
     sender: SendRequest<Opener, Bytes>,
-    /// Held while a request leaves. Chromium's requests are separate tasks, after each of which its
-    /// QUIC sends, so each travels in a separate packet.
+    /// A lock that is held while a request leaves. Chromium's requests are separate tasks, after
+    /// each of which its QUIC sends, so each request travels in a separate packet.
     leaving: Mutex<()>,
-    /// None until the handshake is through; then whether what was sent before it was taken.
+    /// None until the handshake is through; then whether the server took what was sent before that.
     handshake: watch::Sender<Option<bool>>,
-    /// Why the handshake was given up with requests under way.
+    /// Why the handshake was given up while requests were under way.
     given_up: Cell<Option<&'static str>>,
 }
 
@@ -70,7 +70,7 @@ pub(super) async fn begin(
 }
 
 impl Handle {
-    /// The handshake is through.
+    /// Notes that the handshake is through, and whether early data was taken.
     pub fn through(&self, taken: bool) {
         self.handshake.send_replace(Some(taken));
     }
@@ -93,7 +93,7 @@ impl Handle {
         if let Some(why) = self.given_up.get() {
             return Err(Failure::new(FailureKind::Timeout, why));
         }
-        // It may have failed only because early data was rejected: then it goes again.
+        // The request may have failed only because early data was rejected: then it is sent again.
         let retry = early && {
             let known = handshake.wait_for(Option::is_some).await;
             known.is_ok_and(|taken| *taken == Some(false))

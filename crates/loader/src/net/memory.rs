@@ -1,4 +1,4 @@
-//! What connections leave for those of later loads.
+//! What connections leave behind for the connections of later loads.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::quic::{Client, QuicMemory};
 use super::tls;
 use crate::input::Tls;
 
-/// A new one is a browser that never connected.
+/// The network's memory. A new value is a browser that never connected.
 #[derive(Default)]
 pub struct NetMemory {
     pub(super) tls: tls::Store,
@@ -16,7 +16,7 @@ pub struct NetMemory {
 }
 
 impl NetMemory {
-    /// What a load's QUIC connections are made from; `seed` is of their own randomness.
+    /// Makes the client for a load's QUIC connections; `seed` is for the randomness of QUIC itself.
     pub(super) fn quic(&mut self, ca: &Path, tls: Tls, seed: u64) -> Result<Client> {
         let (config, verifier) = self.tls.quic(ca, tls)?;
         self.quic.client(config, verifier, tls.early_data, seed)

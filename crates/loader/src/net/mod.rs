@@ -45,16 +45,16 @@ use tls::Verifier;
 /// A connection's line in the report, while it is being written.
 type Line = Rc<RefCell<Connection>>;
 
-/// What carries requests.
+/// The part of an open connection that carries requests.
 enum Handle {
     H1(http1::Handle),
     H2(http2::Handle),
     H3(http3::Handle),
 }
 
-/// What can be asked about a connection until its end.
+/// What the loader can ask about a connection until its end.
 enum Probe {
-    /// A second handle on the socket.
+    /// A second handle on a TCP connection's socket.
     Tcp(Socket),
     Quic(quinn::Connection, quinn::Endpoint),
 }
@@ -73,7 +73,7 @@ pub struct Network {
     shared: Shared,
     hosts: BTreeMap<String, input::Place>,
     fast_open: bool,
-    /// TLS settings without h2, and with it.
+    /// TLS settings without h2, and those with h2.
     tcp: [rustls::ClientConfig; 2],
     verifier: Arc<Verifier>,
     quic: quic::Client,
@@ -82,7 +82,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// `seed` is of QUIC's own randomness. An error if the authorities cannot be read.
+    /// Begins the network of a load; `seed` is for the randomness of QUIC itself. An error if the
+    /// file of authorities cannot be read.
     pub fn new(
         load: &input::Load,
         memory: &mut NetMemory,

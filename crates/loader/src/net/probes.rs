@@ -46,14 +46,14 @@ pub(super) struct Handshake {
 }
 
 struct State {
-    /// When an answer came, or when the first datagram after it left.
+    /// When the last answer came, or when the first datagram after it left.
     active: Instant,
-    /// Whether a datagram left since.
+    /// Whether a datagram left since the last answer.
     asked: bool,
-    /// When an answer came; before the first one, when the first datagram left.
+    /// When the last answer came; before the first answer, when the first datagram left.
     answered: Option<Instant>,
     probed: Option<Instant>,
-    /// The probe that waits for the one before it to be acknowledged.
+    /// A probe that waits until the one before it is acknowledged.
     held: Option<Held>,
 }
 
@@ -94,7 +94,7 @@ impl Handshake {
         }
     }
 
-    /// Whether this datagram is sent now.
+    /// Whether this datagram may be sent now.
     fn passes(&self, destination: SocketAddr, contents: &[u8]) -> bool {
         let now = Instant::now();
         let mut state = self.state();
@@ -213,7 +213,7 @@ impl Debug for HandshakeSocket {
     }
 }
 
-/// Whether it opens with an Initial packet and is as large as a client makes those.
+/// Whether the datagram opens with an Initial packet and is as large as a client makes those.
 fn is_initial(datagram: &[u8]) -> bool {
     datagram.len() >= PROBE_PAYLOAD.into()
         && packet(datagram).is_some_and(|(kind, _)| kind == INITIAL)

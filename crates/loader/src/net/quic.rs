@@ -44,7 +44,7 @@ const SETTINGS: Duration = Duration::from_millis(1);
 /// What QUIC keeps between loads in addition to its tickets.
 pub struct QuicMemory {
     tokens: Arc<dyn TokenStore>,
-    /// Endpoints made so far: each gets its own seed.
+    /// Number of endpoints made so far: each endpoint gets its own seed.
     endpoints: Rc<Cell<u64>>,
     last_offers: LastOffers,
 }
@@ -62,13 +62,13 @@ impl Default for QuicMemory {
     }
 }
 
-/// What a connection is made from.
+/// What is needed to make a load's QUIC connections.
 #[derive(Clone)]
 pub struct Client {
     config: ClientConfig,
     verifier: Arc<Verifier>,
     early_data: bool,
-    /// Hosts that rejected 0-RTT in this load; they get no more of it.
+    /// Hosts that rejected 0-RTT in this load; no more of it is sent to them.
     rejected: Rc<RefCell<BTreeSet<String>>>,
     seed: u64,
     endpoints: Rc<Cell<u64>>,
@@ -123,7 +123,7 @@ impl Client {
         known.entry(host.to_owned()).or_default().clone()
     }
 
-    /// A new socket, as Chromium has for each session.
+    /// Makes a new socket with its endpoint, as Chromium has one for each session.
     fn endpoint(
         &self,
         address: SocketAddr,
@@ -142,7 +142,8 @@ impl Client {
         seed[16..24].copy_from_slice(&epoch_and_monotonic_us().0.to_le_bytes());
         let mut config = EndpointConfig::default();
         config.rng_seed(Some(seed));
-        // None of its own, as Chromium: every packet to it is 8 bytes shorter than with quinn's.
+        // This end has no connection id of its own, like Chromium: every packet to it is 8 bytes
+        // shorter than with quinn's default.
         config.cid_generator(|| Box::new(RandomConnectionIdGenerator::new(0)));
         let socket = TokioRuntime.wrap_udp_socket(UdpSocket::bind(any)?)?;
         let socket = Arc::new(HandshakeSocket::new(socket, handshake));
@@ -150,7 +151,7 @@ impl Client {
     }
 }
 
-/// Opens `target` and tells so, or why not.
+/// Opens a connection to `target`, and tells that it is open or why it is not.
 pub(super) async fn open(
     id: ConnectionId,
     target: Target,

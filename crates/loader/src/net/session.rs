@@ -13,7 +13,7 @@ use quinn_proto::transport_parameters::TransportParameters;
 use crate::net::acks::Seldom;
 use crate::net::first_flight::Unpadded;
 
-/// rustls' configuration for such sessions.
+/// rustls' configuration for sessions like that.
 pub(super) struct Config(pub Arc<QuicClientConfig>);
 
 impl crypto::ClientConfig for Config {
@@ -25,7 +25,7 @@ impl crypto::ClientConfig for Config {
     ) -> Result<Box<dyn Session>, ConnectError> {
         let inner = self.0.clone().start_session(version, server_name, params)?;
         let begun = Instant::now();
-        let mut rtt = None; // known with the keys of Handshake packets
+        let mut rtt = None; // known once the keys of Handshake packets come
         let replace = move |mut keys: Keys| {
             match rtt {
                 None => {

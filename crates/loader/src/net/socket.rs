@@ -1,4 +1,4 @@
-//! TCP sockets as Chromium opens them, TCP Fast Open, and what the kernel says of them.
+//! Opens TCP sockets as Chromium does, with TCP Fast Open, and reads what the kernel says of them.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream as StdTcpStream};
@@ -28,14 +28,14 @@ pub async fn connect(address: SocketAddr, fast_open: bool) -> io::Result<TcpStre
     socket.connect(address).await
 }
 
-/// What the kernel knows of a connection.
+/// What the kernel knows of a TCP connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Kernel {
     pub sent_bytes: u64,
     pub received_bytes: u64,
     pub retransmitted: u64,
     pub rtt_us: Option<u64>,
-    /// If it was asked for.
+    /// What came of TCP Fast Open, if it was asked for.
     pub fast_open: FastOpen,
 }
 

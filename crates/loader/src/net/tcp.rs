@@ -18,7 +18,7 @@ use crate::net::{Handle, Line, Probe, Shared, http1, http2, socket, spawn};
 use crate::pool::ConnectionId;
 use crate::report::{EarlyData, FastOpen};
 
-/// Opens `target` and tells so, or why not.
+/// Opens a connection to `target`, and tells that it is open or why it is not.
 pub(super) async fn open(
     id: ConnectionId,
     target: Target,

@@ -11,7 +11,7 @@ use rustls::client::{
 };
 use rustls::pki_types::ServerName;
 
-/// Servers whose tickets are kept.
+/// Number of servers whose tickets are kept.
 const SERVERS: usize = 4096;
 
 #[derive(Debug)]

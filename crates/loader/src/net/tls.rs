@@ -31,7 +31,8 @@ struct Made {
 }
 
 impl Store {
-    /// The settings for TCP, which offer `alpn`, and the verifier of the server's certificates.
+    /// Returns the settings for TCP, which offer `alpn`, and the verifier of the server's
+    /// certificates.
     pub fn tcp(
         &mut self,
         ca: &Path,
@@ -131,16 +132,16 @@ pub struct Verifier {
     verified: Mutex<BTreeMap<String, Shown>>,
 }
 
-/// What a host showed.
+/// The certificate that a host showed.
 #[derive(Debug)]
 struct Shown {
     times: u64,
-    /// The last time.
+    /// The certificate that was shown last.
     certificate: CertificateDer<'static>,
 }
 
 impl Verifier {
-    /// How often this host has shown its certificate.
+    /// Returns how often this host has shown its certificate.
     pub fn count(&self, host: &str) -> u64 {
         let verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
         verified.get(host).map_or(0, |shown| shown.times)

@@ -17,9 +17,9 @@ const HEADERS: u8 = 1; // section 6.2
 const PRIORITY_FLAG: u8 = 0x20;
 const PRIORITY_BYTES: u32 = 5;
 const EXCLUSIVE: u32 = 1 << 31;
-/// Larger frames need the peer's leave.
+/// Payload of the largest frame that needs no permission of the peer.
 const LARGEST_FRAME: u32 = 16_384;
-/// What may wait for the connection below.
+/// Bytes that may wait for the connection below.
 const BUFFER: usize = 64 * 1024;
 
 /// The open streams of one connection, in the order in which they were opened.
@@ -29,16 +29,16 @@ pub(super) struct Streams(Rc<RefCell<Vec<Open>>>);
 struct Open {
     stream: u32,
     weight: u16,
-    /// Stream it depends on; 0 is the root.
+    /// Stream on which this one depends; 0 is the root.
     parent: u32,
 }
 
 impl Streams {
-    /// Registers a stream. Call before its HEADERS frame leaves.
+    /// Registers a stream. The caller does this before the stream's HEADERS frame leaves.
     pub fn opened(&self, stream: u32, weight: u16) {
         let mut open = self.0.borrow_mut();
         let urgent = open.iter().filter(|other| other.weight >= weight);
-        // Behind the last of the least urgent class that is still urgent enough.
+        // The parent is the last stream of the least urgent class that is still urgent enough.
         let parent = urgent.min_by_key(|other| (other.weight, u32::MAX - other.stream));
         let parent = parent.map_or(0, |other| other.stream);
         open.push(Open {
@@ -64,7 +64,7 @@ impl Streams {
 pub(super) struct Weighted<S> {
     below: S,
     frames: Frames,
-    /// Ready to leave.
+    /// Bytes that are ready to leave.
     out: Out,
     written: usize,
 }
@@ -88,11 +88,11 @@ impl<S> Weighted<S> {
     }
 }
 
-/// Finds the frames in what is written.
+/// Finds the frames in the bytes that are written.
 struct Frames {
     streams: Streams,
     header: Vec<u8>,
-    /// Bytes to pass as they are.
+    /// Bytes still to pass on as they are.
     pass: usize,
 }
 

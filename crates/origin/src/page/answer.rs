@@ -11,30 +11,32 @@ use serde::Serialize;
 use crate::page::range::{Part, Range};
 use crate::page::recording::Entry;
 
-/// How the recording answered.
+/// How the answer was found in the recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Match {
     /// The recording has this method and URL.
     Exact,
-    /// The recording has this method, host and path with another query; the nearest answers.
+    /// The recording has this method, host and path, but with another query; the entry with the
+    /// nearest query answers.
     Query,
-    /// Not recorded: a CORS preflight, which browsers send by themselves. It is granted.
+    /// A CORS preflight, which browsers send by themselves, and which was not recorded. It is
+    /// granted.
     Preflight,
-    /// Not recorded: 404.
+    /// Nothing was recorded for the request: 404.
     Miss,
-    /// Not searched, because the connection leads to another server: 421.
+    /// The recording was not searched, because the connection leads to another server: 421.
     Misdirected,
 }
 
-/// What goes back over any protocol. `content-length` is among the headers where it belongs.
+/// What goes back over any protocol. `headers` has `content-length` where that header belongs.
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Bytes,
     pub matched: Match,
-    /// Digest of the whole recorded body without content encoding; empty if nothing recorded
+    /// Digest of the whole recorded body without content encoding; empty if no recorded entry
     /// answers.
     pub digest: String,
     /// How long nothing is sent at all.
@@ -79,7 +81,8 @@ impl Answer {
     }
 }
 
-/// When a recording is served: `began` with its first visit, and the current request at `now`.
+/// The times that move a recording's dates: `began` is when its first visit was, `now` when the
+/// current request came.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock {
     pub began: SystemTime,
@@ -166,7 +169,8 @@ fn ranged(
     }
 }
 
-/// `if-range` (RFC 9110 section 13.1.5): the client's part belongs to this very object.
+/// Whether `if-range` (RFC 9110 section 13.1.5), if there is one, says that the client's part
+/// belongs to this very object.
 fn same_as_before(request: &HeaderMap, answer: &HeaderMap) -> bool {
     request.get(header::IF_RANGE).is_none_or(|validator| {
         [header::ETAG, header::LAST_MODIFIED]
@@ -200,7 +204,7 @@ fn refresh(headers: &mut HeaderMap, clock: Clock) {
     };
     let age = text(headers, &header::AGE).and_then(|age| age.trim().parse().ok());
     let age = Duration::from_secs(age.unwrap_or(0).min(u64::from(u32::MAX)));
-    // What a validator says must not change between a visit and its repetition.
+    // A validator's date must be the same in a visit and in its repetition.
     for (name, today) in [
         (header::DATE, clock.now),
         (header::EXPIRES, clock.now),
@@ -215,13 +219,13 @@ fn refresh(headers: &mut HeaderMap, clock: Clock) {
     }
 }
 
-/// `then`, as far from `to` as it was from `from`.
+/// Moves `then`: it becomes as far from `to` as it was from `from`.
 fn moved(then: SystemTime, from: SystemTime, to: SystemTime) -> Option<SystemTime> {
     let moved = match then.duration_since(from) {
         Ok(after) => to.checked_add(after),
         Err(before) => to.checked_sub(before.duration()),
     };
-    // What `fmt_http_date` can write: years 1970 to 9999.
+    // The years that `fmt_http_date` can write: 1970 to 9999.
     let last = SystemTime::UNIX_EPOCH + Duration::from_secs(253_402_300_799);
     moved.filter(|moved| (SystemTime::UNIX_EPOCH..=last).contains(moved))
 }

@@ -3,7 +3,8 @@
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, request};
 
-/// The one range a request asks for. Several at once may be ignored, and are.
+/// The one range that a request asks for. A server may ignore a request for several ranges, and
+/// this one does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Range {
     /// Bytes from the first to the last, or to the end.
@@ -12,7 +13,8 @@ pub(crate) enum Range {
     Last(u64),
 }
 
-/// Which bytes of an object a recorded body holds: `start` and how many, of `total` if known.
+/// Which bytes of an object a recorded body holds: `length` bytes from `start`, of `total` if that
+/// is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Part {
     start: u64,
@@ -21,7 +23,8 @@ pub(crate) struct Part {
 }
 
 impl Range {
-    /// None if the request asks for no range, or for something that is to be ignored.
+    /// Reads the range of a request; None if the request asks for none, or for one that is to be
+    /// ignored.
     pub fn of(request: &request::Parts) -> Option<Self> {
         if request.method != Method::GET {
             return None;
@@ -40,7 +43,7 @@ impl Range {
         (first <= last).then_some(Self::From(first, Some(last)))
     }
 
-    /// The first requested byte, if known without the object's length.
+    /// Returns the first requested byte, if it is known without the object's length.
     pub fn start(&self) -> Option<u64> {
         match self {
             Self::From(start, _) => Some(*start),
@@ -94,7 +97,7 @@ impl Part {
         Some((slice, HeaderValue::from_str(&value).ok()?))
     }
 
-    /// The `content-range` of a 416.
+    /// Returns the `content-range` of an answer with status 416.
     pub fn unsatisfied(&self) -> HeaderValue {
         let total = self.total.unwrap_or(self.start.saturating_add(self.length));
         HeaderValue::from_str(&format!("bytes */{total}")).expect("digits")

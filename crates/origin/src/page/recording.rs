@@ -54,19 +54,19 @@ pub struct Entry {
     pub method: Method,
     /// False for http://.
     pub secure: bool,
-    /// Host in lower case, and the port if it is not the scheme's own.
+    /// Host in lower case, and the port if it is not the scheme's default.
     pub authority: String,
     /// Path with query, as in the request line.
     pub target: String,
     pub status: StatusCode,
-    /// The headers in recorded order, without those of the recorded connection.
+    /// The headers in recorded order, without those that describe the recorded connection.
     pub headers: HeaderMap,
-    /// The body as it crosses the wire.
+    /// The body as it was sent, with its content encoding.
     pub wire: Bytes,
     /// The body without content encoding, if `wire` has one.
     pub decoded: Option<Bytes>,
-    /// Digest of the body without content encoding, from its bytes and not from what the file calls
-    /// it.
+    /// Digest of the body without content encoding, computed from the bytes and not read from the
+    /// file.
     pub digest: String,
     /// How long the recorded server took to answer.
     pub think: Duration,
@@ -126,7 +126,7 @@ impl Recording {
         ports
     }
 
-    /// Every host once, the document's own first.
+    /// Returns every host once, the document's own first.
     pub fn hosts(&self) -> Vec<String> {
         let document = split_url(&self.url).map(|(_, authority, _)| host_of(&authority));
         let mut hosts: Vec<String> = document.into_iter().collect();

@@ -69,7 +69,7 @@ impl Replay {
         }
     }
 
-    /// Repeated entries start again from the first.
+    /// Makes repeated entries start again from the first.
     pub fn rewind(&mut self) {
         self.sockets.rewind();
         self.paths

@@ -10,7 +10,7 @@ use tokio_tungstenite::tungstenite::Message;
 use crate::page::har;
 use crate::page::url::split_url;
 
-/// RFC 6455 section 11.8.
+/// Opcode of a text frame (RFC 6455 section 11.8).
 const TEXT: u8 = 1;
 const BINARY: u8 = 2;
 const PING: u8 = 9;
@@ -20,7 +20,7 @@ const PING: u8 = 9;
 pub struct RecordedSocket {
     /// False for ws://.
     pub secure: bool,
-    /// Host, and the port if it is not the scheme's own.
+    /// Host, and the port if it is not the scheme's default.
     pub authority: String,
     /// Path with query.
     pub target: String,
@@ -30,7 +30,7 @@ pub struct RecordedSocket {
     pub frames: Vec<Frame>,
 }
 
-/// A frame that the server sent, and its time since the opening.
+/// A frame that the server sent, and the time from the socket's opening to it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frame {
     pub at: Duration,
@@ -38,7 +38,7 @@ pub struct Frame {
 }
 
 impl RecordedSocket {
-    /// Whether this entry of a HAR is one.
+    /// Whether this entry of a HAR is a WebSocket.
     pub(crate) fn is(entry: &har::Entry) -> bool {
         entry.request.url.starts_with("wss://") || entry.request.url.starts_with("ws://")
     }
@@ -72,8 +72,8 @@ impl RecordedSocket {
 }
 
 impl Frame {
-    /// A recorded frame. None for frames that end or answer something, which the origin sends by
-    /// itself.
+    /// Reads a recorded frame. None for frames that close the socket or answer a ping, which the
+    /// origin sends by itself.
     fn new(said: har::Message, opened_s: f64) -> Result<Option<Self>> {
         let bytes = || {
             BASE64_STANDARD
@@ -106,7 +106,7 @@ impl Sockets {
         Self { recorded, opened }
     }
 
-    /// None counts as opened any more.
+    /// Counts no socket as opened any more.
     pub fn rewind(&mut self) {
         self.opened.fill(false);
     }

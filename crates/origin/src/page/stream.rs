@@ -10,18 +10,20 @@ use http::{Method, StatusCode, request};
 
 use crate::page::answer::Answer;
 
-/// HTML section 9.2.
+/// The media type of server-sent events (HTML section 9.2).
 const EVENTS: &str = "text/event-stream";
 
-/// Fetch Metadata section 2.1. Scripts' own requests have the destination `empty`.
+/// The header that says what a request is for (Fetch Metadata section 2.1). Scripts' own requests
+/// have the destination `empty`.
 const DESTINATION: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
-/// A server that takes longer for a script's request waits for something to tell. Gateways give up on
-/// a slow one after 30 s or 60 s, and no one looks on for as long.
+/// The shortest time that shows a long poll: a server that takes longer to answer a script waits
+/// for something to tell. Gateways give up on a slow answer after 30 s or 60 s, and no user looks
+/// on for as long.
 const POLL: Duration = Duration::from_secs(10);
 
-/// Whether an EventSource asks and gets a stream of events. Other scripts that read one wait for its
-/// end.
+/// Whether an EventSource asks for a stream of events and gets one. Other scripts that read such a
+/// stream wait for its end.
 pub(crate) fn is_events(request: &request::Parts, answer: &Answer) -> bool {
     request.method == Method::GET
         && answer.status == StatusCode::OK

@@ -1,6 +1,7 @@
 //! The parts of absolute URLs.
 
-/// Whether it is over TLS, authority (see `Entry::authority`) and path with query of an absolute URL.
+/// Splits an absolute URL: whether it is over TLS, its authority (see `Entry::authority`), and its
+/// path with query.
 pub(crate) fn split_url(url: &str) -> Option<(bool, String, String)> {
     let (scheme, rest) = url.split_once("://")?;
     let secure = match scheme {
@@ -15,20 +16,20 @@ pub(crate) fn split_url(url: &str) -> Option<(bool, String, String)> {
     (!host_of(&authority).is_empty()).then(|| (secure, authority, format!("{slash}{target}")))
 }
 
-/// An authority as in `Entry::authority`.
+/// Writes an authority as in `Entry::authority`.
 pub(crate) fn normal(authority: &str, secure: bool) -> String {
     let lower = authority.to_ascii_lowercase();
     let own = if secure { ":443" } else { ":80" };
     lower.strip_suffix(own).map_or(lower.clone(), str::to_owned)
 }
 
-/// The port of `host[:port]`; None if it has none.
+/// Returns the port of `host[:port]`; None if no port is given.
 pub(crate) fn port_of(authority: &str) -> Option<u16> {
     let after_host = authority.rsplit(']').next().unwrap_or(authority);
     after_host.rsplit_once(':')?.1.parse().ok()
 }
 
-/// The host of `host[:port]`, lower case; an IPv6 address without its brackets.
+/// Returns the host of `host[:port]`, in lower case; an IPv6 address without its brackets.
 pub(crate) fn host_of(authority: &str) -> String {
     let lower = authority.to_ascii_lowercase();
     if let Some((host, _)) = lower.strip_prefix('[').and_then(|v6| v6.split_once(']')) {

@@ -37,7 +37,8 @@ enum Mode {
     ProbeRtt,
 }
 
-/// Windowed maximum of the delivery rate, by round.
+/// The largest delivery rate of the last `BANDWIDTH_ROUNDS` rounds, with the round of each
+/// candidate.
 #[derive(Debug, Clone, Default)]
 struct Bandwidth(VecDeque<(u64, f64)>);
 
@@ -64,7 +65,7 @@ struct Recovery {
     conserving: bool,
 }
 
-/// Sizes are bytes, rates bytes per second.
+/// BBR's state. Sizes are in bytes, rates in bytes per second.
 #[derive(Debug, Clone)]
 pub(crate) struct Bbr {
     mode: Mode,
@@ -274,7 +275,7 @@ impl Bbr {
         }
     }
 
-    /// 4.1.2 and 4.3.5.
+    /// Updates the least round trip (4.1.2), and with it when ProbeRTT begins and ends (4.3.5).
     fn update_min_rtt(&mut self, now: Instant, rtt: Duration) {
         if self.min_rtt.is_none() {
             self.rate = initial_rate(self.initial_window, rtt);
@@ -324,7 +325,7 @@ impl Bbr {
         }
     }
 
-    /// 4.2.1.
+    /// Sets the pacing rate (4.2.1).
     fn set_rate(&mut self) {
         let Some(bandwidth) = self.bandwidth.get() else {
             return;
@@ -335,7 +336,7 @@ impl Bbr {
         }
     }
 
-    /// 4.2.3.
+    /// Sets the congestion window (4.2.3).
     fn set_window(&mut self) {
         let conserving = self.recovery.is_some_and(|recovery| recovery.conserving);
         let target = self.inflight(self.window_gain) + 3 * self.quantum();
@@ -361,7 +362,7 @@ impl Bbr {
         };
     }
 
-    /// Bytes in flight that fill the estimated pipe `gain` times.
+    /// Returns the bytes in flight that fill the estimated pipe `gain` times.
     fn inflight(&self, gain: f64) -> u64 {
         match (self.bandwidth.get(), self.min_rtt) {
             (Some(bandwidth), Some(rtt)) => (gain * bandwidth * rtt.as_secs_f64()) as u64,
@@ -369,7 +370,7 @@ impl Bbr {
         }
     }
 
-    /// 4.2.2: what may leave at once.
+    /// Returns how many bytes may leave at once (4.2.2).
     fn quantum(&self) -> u64 {
         match self.rate * 8.0 {
             slow if slow < 1.2e6 => self.mtu,

@@ -22,23 +22,25 @@ use crate::quic::law::{Batch, Law, Loss};
 use crate::quic::prague::Prague;
 use crate::quic::window::Window;
 
-/// quinn's pacer lets everything pass that has a larger window than u32::MAX.
+/// The window that quinn sees where packets must leave unpaced: quinn's pacer lets everything pass
+/// when the window is larger than u32::MAX.
 const UNPACED: u64 = 1 << 40;
 
 /// How a connection should send.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sending {
     pub congestion: Congestion,
-    /// Packets of `packet_bytes`.
+    /// Initial congestion window, in packets of `packet_bytes`.
     pub initial_window: u64,
     pub packet_bytes: u64,
-    /// Assumed until one is measured.
+    /// Round trip assumed until one is measured.
     pub initial_rtt: Duration,
     pub pacing: bool,
     pub slow_start_exit: SlowStartExit,
 }
 
-/// Makes a controller; its flow is available before the connection exists.
+/// Makes a congestion controller. The controller's `flow` is available before the connection
+/// exists.
 pub(crate) struct Steering {
     pub sending: Sending,
     pub flow: Arc<Flow>,
@@ -116,8 +118,8 @@ struct Steered {
 #[derive(Debug, Clone, Copy)]
 struct RoundTrip {
     rtt: Duration,
-    /// A batch of acknowledgements is complete. During the first one quinn still has the round trip
-    /// that was assumed, and there may be no other until the first answer has arrived.
+    /// Whether a batch of acknowledgements is complete. During the first batch quinn still has the
+    /// round trip that was assumed, and no other batch may come until the first answer has arrived.
     measured: bool,
     /// How long the newest packet of this batch was held back.
     newest: Option<Duration>,
@@ -135,7 +137,8 @@ impl RoundTrip {
         }
     }
 
-    /// A packet was acknowledged `sample` after it left. `estimated` does not contain it yet.
+    /// Notes that a packet was acknowledged `sample` after it left. `estimated` does not contain
+    /// that sample yet.
     fn acked(&mut self, estimated: Duration, sample: Duration, held: Duration) {
         self.rtt = if self.measured {
             estimated.saturating_sub(self.held)
@@ -145,7 +148,8 @@ impl RoundTrip {
         self.newest = Some(held);
     }
 
-    /// The batch is complete, and quinn takes the round trip from its newest packet.
+    /// Notes that the batch is complete, for which quinn takes the round trip from the newest
+    /// packet.
     fn batch_ends(&mut self) {
         if let Some(held) = self.newest.take() {
             self.held = if self.measured {
@@ -177,7 +181,8 @@ impl Steered {
         self.flow.publish(view, !self.has_room());
     }
 
-    /// RFC 9002 section 7: a window may be filled to its last byte. quinn leaves one free.
+    /// Whether another packet fits into the window. RFC 9002 section 7: a window may be filled to
+    /// its last byte, but quinn leaves one byte free.
     fn has_room(&self) -> bool {
         self.in_flight + self.mtu <= self.law.window()
     }

@@ -8,9 +8,9 @@
 
 use std::time::{Duration, Instant};
 
-/// Section 4.6: what a loss leaves of the window.
+/// Section 4.6: the share of the window that remains after a loss.
 pub(crate) const BETA: f64 = 0.7;
-/// Section 5: packets per second cubed.
+/// Section 5: C, in packets per second cubed.
 const C: f64 = 0.4;
 /// Section 4.3: makes the estimate's throughput that of Reno.
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
@@ -21,7 +21,7 @@ const LEAST_GROWTH: f64 = 0.05;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cubic {
-    /// The window before the last loss, or less (4.7); 0 before the first one.
+    /// W_max: the window before the last loss, or less (4.7); 0 before the first loss.
     w_max: f64,
     epoch: Option<Epoch>,
 }
@@ -30,16 +30,16 @@ pub(crate) struct Cubic {
 #[derive(Debug, Clone, Copy)]
 struct Epoch {
     began: Instant,
-    /// Where the curve is flat.
+    /// The window at which the curve is flat.
     origin: f64,
-    /// Seconds from the beginning to there (4.2, K).
+    /// K (4.2): seconds from the beginning of the epoch to the flat part of the curve.
     k: f64,
-    /// W_est, Reno's window (4.3).
+    /// W_est, the window that Reno would have (4.3).
     estimate: f64,
 }
 
 impl Cubic {
-    /// The window after a loss (4.6), and what is remembered of the one before (4.7).
+    /// Returns the window after a loss (4.6), and remembers the window before it (4.7).
     pub fn reduce(&mut self, window: f64) -> f64 {
         self.epoch = None;
         self.w_max = if window < self.w_max {
@@ -62,7 +62,8 @@ impl Cubic {
         }
     }
 
-    /// The window after `acked` bytes more. `least_rtt` is the shortest round trip known.
+    /// Returns the window after `acked` more bytes were acknowledged. `least_rtt` is the shortest
+    /// round trip known.
     pub fn grow(
         &mut self,
         now: Instant,

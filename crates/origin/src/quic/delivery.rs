@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// What the draft keeps with every packet (section 3.1).
+/// What the draft keeps with every sent packet (section 3.1).
 #[derive(Debug, Clone, Copy)]
 struct Record {
     sent: Instant,
@@ -22,7 +22,7 @@ struct Record {
 /// What one batch of acknowledgements says.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sample {
-    /// Bytes per second; None if the interval was too short to mean anything.
+    /// Delivery rate in bytes per second; None if the interval was too short to measure.
     pub rate: Option<f64>,
     pub rtt: Duration,
     /// Bytes that had been delivered when the newest acknowledged packet was sent.
@@ -49,7 +49,7 @@ pub(crate) struct Sampler {
     lost: u64,
     delivered_time: Instant,
     first_sent: Instant,
-    /// Delivered bytes up to which samples may be limited by the application.
+    /// Count of delivered bytes up to which the application, and not the path, may limit samples.
     app_limited: Option<u64>,
     records: VecDeque<Record>,
     newest: Option<Record>,

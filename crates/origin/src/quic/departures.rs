@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Default)]
 pub(crate) struct Departures(VecDeque<Departure>);
 
-/// Packets made at one instant.
+/// When the packets made at one instant left.
 #[derive(Debug, Clone, Copy)]
 struct Departure {
     made: Instant,
-    /// The last of them.
+    /// When the last of them left.
     left: Instant,
 }
 
@@ -27,14 +27,15 @@ impl Departures {
         }
     }
 
-    /// The packet that was made last leaves.
+    /// Notes that the packet made last leaves now.
     pub fn left(&mut self, now: Instant) {
         if let Some(last) = self.0.back_mut() {
             last.left = now;
         }
     }
 
-    /// How long the packet made then was held back. It is acknowledged: older ones are forgotten.
+    /// Returns how long the packet made at `made` was held back. That packet is acknowledged, so
+    /// older records are dropped.
     pub fn held(&mut self, made: Instant) -> Duration {
         while self.0.len() > 1 && self.0[1].made <= made {
             self.0.pop_front();

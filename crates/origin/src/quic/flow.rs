@@ -33,13 +33,14 @@ struct State {
     next: Instant,
     held: bool,
     departures: Departures,
-    /// The packet that is being made has nothing that is to be acknowledged.
+    /// Whether the packet that is being made has nothing that the peer must acknowledge.
     only_acknowledges: bool,
-    /// Nor has the one that is about to leave.
+    /// Whether the packet that is about to leave has nothing that the peer must acknowledge, so it
+    /// is not paced.
     unpaced: bool,
-    /// The window has no room.
+    /// Whether the congestion window has no room.
     full: bool,
-    /// One packet may leave though it has none.
+    /// Whether one packet may leave although the window is full.
     granted: bool,
     /// What the client counted, by space.
     counted: [Counts; 3],
@@ -53,21 +54,21 @@ pub(crate) enum Space {
     Data,
 }
 
-/// The controller's current state. Bytes and bytes per second.
+/// The controller's current state, in bytes and bytes per second.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View {
     pub congestion: Congestion,
-    /// None for what has none.
+    /// None for a congestion control without such an exit.
     pub slow_start_exit: Option<SlowStartExit>,
     /// UDP payload of a full packet.
     pub packet_bytes: u64,
     /// The first window, in packets of the size that was full then; a sender may fall back to
-    /// smaller ones.
+    /// smaller packets later.
     pub initial_window_packets: u64,
     pub window: u64,
     /// None if packets leave as fast as the window allows.
     pub rate: Option<f64>,
-    /// Round trip without what packets waited for the clock; None until one is measured.
+    /// Round trip without the time that packets waited for the clock; None until one is measured.
     pub rtt: Option<Duration>,
     /// Packets must leave evenly within a millisecond too.
     pub fine: bool,
@@ -91,7 +92,7 @@ impl Flow {
         }))
     }
 
-    /// The time until which the newest packet must wait; None if it leaves now.
+    /// Returns the time until which the newest packet must wait; None if it leaves now.
     pub fn hold(&self) -> Option<Instant> {
         let mut state = unpoisoned(&self.0);
         let now = Instant::now();
@@ -104,7 +105,8 @@ impl Flow {
         early.then_some(state.due)
     }
 
-    /// How long the packet made then waited. It is acknowledged; older ones are forgotten.
+    /// Returns how long the packet made at `made` waited. That packet is acknowledged, so older
+    /// records are dropped.
     pub fn held(&self, made: Instant) -> Duration {
         unpoisoned(&self.0).departures.held(made)
     }
@@ -141,12 +143,13 @@ impl Flow {
         unpoisoned(&self.0).granted
     }
 
-    /// Whether the packet that is being made only acknowledges.
+    /// Notes whether the packet that is being made only acknowledges.
     pub fn make(&self, only_acknowledges: bool) {
         unpoisoned(&self.0).only_acknowledges = only_acknowledges;
     }
 
-    /// Lets the packet that was just made leave at once if it only acknowledges; says whether it does.
+    /// Lets the packet that was just made leave at once if it only acknowledges; returns whether it
+    /// does.
     pub fn on_acknowledging(&self, now: Instant) -> bool {
         let mut state = unpoisoned(&self.0);
         state.unpaced = std::mem::take(&mut state.only_acknowledges);
@@ -162,7 +165,7 @@ impl Flow {
         state.full = full;
     }
 
-    /// A packet was made; it is to leave at the rate.
+    /// Notes that a packet was made, and sets when it may leave at the rate.
     pub fn on_sent(&self, now: Instant, bytes: u64) {
         let mut state = unpoisoned(&self.0);
         state.departures.made(now);

@@ -1,4 +1,4 @@
-//! The clock that paces.
+//! Tests the clock that paces.
 
 use super::*;
 

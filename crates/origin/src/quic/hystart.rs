@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::algorithms::SlowStartExit;
 
-/// RTT samples of a round before its least one counts: `HYSTART_MIN_SAMPLES`, N_RTT_SAMPLE.
+/// RTT samples that a round needs before its least one counts: `HYSTART_MIN_SAMPLES`, N_RTT_SAMPLE.
 const SAMPLES: u32 = 8;
 /// Growth of the least round trip that shows a queue: an eighth, within these bounds.
 const SHARE_OF_RTT: u32 = 8;
@@ -23,16 +23,16 @@ const MOST_GROWTH: Duration = Duration::from_millis(16);
 pub(crate) struct Acks {
     pub now: Instant,
     pub packets: u32,
-    /// When the newest of the packets was made.
+    /// When the newest of the acknowledged packets was made.
     pub sent: Instant,
-    /// The round trip of the newest packet.
+    /// The round trip of the newest acknowledged packet.
     pub rtt: Duration,
-    /// When the newest packet of all was made.
+    /// When the newest packet of all those sent was made.
     pub last_sent: Instant,
 }
 
 impl Acks {
-    /// How many acknowledgements TCP would have got.
+    /// Returns how many acknowledgements TCP would have got.
     fn of_tcp(&self) -> u32 {
         self.packets.div_ceil(2)
     }
@@ -43,7 +43,7 @@ impl Acks {
 pub(crate) enum Growth {
     /// The window grows by each acknowledged byte; by at most `packets` for one acknowledgement.
     Full { packets: Option<u32> },
-    /// RFC 9406's Conservative Slow Start: by a share of the acknowledged bytes.
+    /// The window grows by a share of the acknowledged bytes (RFC 9406's Conservative Slow Start).
     Slow { divisor: u32, packets: Option<u32> },
     /// Slow start is over: the window stays as it is.
     Over,
@@ -83,7 +83,7 @@ impl Watch {
         }
     }
 
-    /// Slow start begins again.
+    /// Starts again, because slow start begins again.
     pub fn restart(&mut self, now: Instant) {
         match self {
             Self::Nothing => {}
@@ -182,14 +182,14 @@ impl Hystart {
     }
 }
 
-/// RFC 9406 section 4.2.
+/// HyStart++ (RFC 9406 section 4.2).
 #[derive(Debug, Clone)]
 pub(crate) struct HystartPlusPlus {
     paced: bool,
     round: Round,
-    /// Least round trip of the round before; none is `Duration::MAX`.
+    /// Least round trip of the round before; `Duration::MAX` if there was none.
     last_least: Duration,
-    /// Set in Conservative Slow Start.
+    /// State of Conservative Slow Start; None outside it.
     conservative: Option<Conservative>,
 }
 
@@ -259,7 +259,7 @@ impl HystartPlusPlus {
     }
 }
 
-/// Growth that shows a queue, for a round trip of this length.
+/// Returns the growth that shows a queue, for a round trip of this length.
 fn growth(rtt: Duration) -> Duration {
     (rtt / SHARE_OF_RTT).clamp(LEAST_GROWTH, MOST_GROWTH)
 }

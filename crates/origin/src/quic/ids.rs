@@ -27,7 +27,7 @@ use crate::quic::ecn;
 use crate::quic::flow::{Flow, Space};
 use crate::quic::parameters::offer;
 
-/// Frames (RFC 9000 section 19).
+/// Types of frames (RFC 9000 section 19).
 const PADDING: u64 = 0x00;
 const PING: u8 = 0x01;
 const ACK: u64 = 0x02;
@@ -217,7 +217,7 @@ fn offers(payload: &[u8]) -> Vec<(usize, usize)> {
     }
 }
 
-/// Nothing in it asks to be acknowledged (RFC 9000 section 13.2.1).
+/// Whether nothing in the packet asks for an acknowledgement (RFC 9000 section 13.2.1).
 fn only_acknowledges(payload: &[u8]) -> bool {
     let mut reader = Reader::new(payload);
     while reader.at() < payload.len() {

@@ -57,15 +57,15 @@ use crate::telemetry::{self, Ending};
 use crate::tls::{self, Witness};
 use crate::tuning::{Tls, Tuning};
 
-/// What quinn may hold unacknowledged per connection. A whole page, so that priorities decide what
-/// is sent next and not which answer came first into the buffer.
+/// Bytes that quinn may hold unacknowledged per connection: a whole page, so that priorities decide
+/// what is sent next and not which answer came first into the buffer.
 const SEND_WINDOW: u64 = 256 << 20;
 
-/// Streams that may be blocked, as Chromium allows.
+/// Streams that may wait for QPACK's table at once, as Chromium allows.
 const BLOCKED_STREAMS: u64 = 100;
 
 const IDLE: Duration = Duration::from_mins(3);
-/// RFC 9000 section 18.2.
+/// The peer's default of max_ack_delay (RFC 9000 section 18.2).
 const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 const NO_ERROR: VarInt = VarInt::from_u32(0x100); // H3_NO_ERROR, RFC 9114 section 8.1
 
@@ -110,7 +110,7 @@ pub(crate) fn listen(address: SocketAddr, shared: &Arc<Shared>, announced: u16) 
     Ok(())
 }
 
-/// What every connection of an address is made from.
+/// What is needed to make the connections of one address.
 struct Listener {
     socket: Arc<PacedSocket>,
     tls: tls::Server,
@@ -127,7 +127,8 @@ fn bind(address: SocketAddr) -> std::io::Result<UdpSocket> {
     Ok(socket.into())
 }
 
-/// Address tokens, without which a 0-RTT answer stops at three times what came in.
+/// Configures address tokens, without which a 0-RTT answer stops at three times the bytes that came
+/// in.
 fn tokens() -> ValidationTokenConfig {
     struct AcceptAll;
     impl TokenLog for AcceptAll {
@@ -240,11 +241,12 @@ struct Opened {
     completed: ZeroRttAccepted,
     qpack: Qpack,
     flow: Arc<Flow>,
-    /// Streams that the client may have open at once.
+    /// Number of streams that the client may have open at once.
     streams: VarInt,
 }
 
-/// Returns as soon as the client's keys are known: 0-RTT requests are served before it answers.
+/// Does the handshake, and returns as soon as the client's keys are known: 0-RTT requests are
+/// served before the client answers.
 async fn handshake(
     incoming: Incoming,
     listener: &Listener,
@@ -312,7 +314,7 @@ async fn handshake(
     })
 }
 
-/// One of our hosts and the client: two hosts may be differently far.
+/// Returns the path between the client and one of our hosts: two hosts may be differently far.
 fn path(incoming: &Incoming) -> Path {
     Path {
         client: incoming.remote_address().ip(),
@@ -320,7 +322,7 @@ fn path(incoming: &Incoming) -> Path {
     }
 }
 
-/// QPACK tables of that size each way.
+/// Makes QPACK tables of that size for each direction.
 fn tables(table_bytes: u64) -> Qpack {
     let offer = match table_bytes {
         0 => Offer::default(),

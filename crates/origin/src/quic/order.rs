@@ -13,7 +13,7 @@ use crate::lock::unpoisoned;
 use crate::priority::{Priority, Rank};
 use crate::reprioritise::{Open, Requests, TooMany};
 
-/// Where a connection obeys priorities. Clones share it.
+/// The order of answers on a connection that obeys priorities. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Order {
     requests: Requests,
@@ -28,12 +28,12 @@ struct Answers {
 
 struct Answer {
     sender: Sender,
-    /// What it says itself of its priority.
+    /// The priority that the answer itself states.
     own: Priority,
 }
 
 impl Order {
-    /// The order of a connection on which `most` requests may be open at once.
+    /// Makes the order of a connection on which `most` requests may be open at once.
     pub fn new(most: u32) -> Self {
         Self {
             requests: Requests::new(most),
@@ -79,15 +79,15 @@ impl Answers {
     }
 }
 
-/// An answer's place until it is dropped.
+/// An answer's place in the order, which it keeps until this is dropped.
 pub(crate) struct Place {
     open: Open,
     order: Order,
 }
 
 impl Place {
-    /// Waits until the client has the answer. Until then quinn has parts of it that may have to
-    /// move.
+    /// Waits until the client has the whole answer. Until then quinn has parts of it that may have
+    /// to move.
     pub async fn left(self) {
         let sender = {
             let answers = unpoisoned(&self.order.answers);
@@ -110,17 +110,17 @@ impl Drop for Place {
     }
 }
 
-/// Better ranks have higher numbers, equal ranks the same.
+/// Numbers for quinn: better ranks have higher numbers, equal ranks the same.
 #[derive(Default)]
 struct Numbers {
-    /// Numbers by rank and number of the request.
+    /// The numbers of open answers, by rank and number of the request.
     open: BTreeMap<(Rank, u64), i32>,
-    /// Not every answer has the number of its rank.
+    /// Whether some answer has another number than its rank gives.
     moved: bool,
 }
 
 impl Numbers {
-    /// Requests whose numbers change.
+    /// Adds a request; returns the requests whose numbers change.
     fn insert(&mut self, nth: u64, rank: Rank) -> Vec<(u64, i32)> {
         self.open.insert((rank, nth), rank.quinn());
         if !self.moved {
@@ -187,7 +187,7 @@ mod tests {
         Priority::of_value(value.as_bytes()).rank(nth)
     }
 
-    /// Numbers as quinn has them.
+    /// The numbers that quinn has now.
     #[derive(Default)]
     struct Sent(BTreeMap<u64, i32>);
 

@@ -19,8 +19,8 @@ use crate::quic::flow::Flow;
 #[derive(Debug)]
 pub(crate) struct PacedSocket {
     inner: Arc<dyn AsyncUdpSocket>,
-    /// The flow of the poller that is made next. quinn makes a connection's poller while it accepts
-    /// it.
+    /// The flow of the connection whose poller is made next: quinn makes a connection's poller
+    /// while it accepts the connection.
     accepting: Mutex<Option<Arc<Flow>>>,
     one_at_a_time: Mutex<()>,
     /// How packets leave. Of the connections accepted last, for all of a visit are alike.
@@ -91,7 +91,7 @@ impl AsyncUdpSocket for PacedSocket {
         self.inner.local_addr()
     }
 
-    /// One: each packet has its own departure time.
+    /// Returns 1, because each packet has its own departure time.
     fn max_transmit_segments(&self) -> usize {
         1
     }

@@ -1,4 +1,4 @@
-//! Offers in transport parameters. quinn keeps them to itself, but for their encoding.
+//! Reads offers from transport parameters. quinn keeps these to itself, except for their encoding.
 
 use dragstrip_http3::Reader;
 use quinn::Side;
@@ -13,7 +13,7 @@ const MAX_STREAM_DATA_BIDI_REMOTE: u64 = 0x06;
 const MAX_STREAMS_BIDI: u64 = 0x08;
 const DISABLE_ACTIVE_MIGRATION: u64 = 0x0c;
 
-/// What this side offers for requests, whose streams the client opens.
+/// Returns what this side offers for requests, whose streams the client opens.
 pub(super) fn offer(parameters: &TransportParameters, side: Side) -> Offer {
     let mut bytes = Vec::new();
     parameters.write(&mut bytes);

@@ -14,9 +14,9 @@ use crate::quic::hystart::{Acks, Growth, Watch};
 use crate::quic::law::{self, Law, Loss};
 use crate::quic::usage::Usage;
 
-/// RFC 5681 section 3.1: what a loss leaves of Reno's window.
+/// RFC 5681 section 3.1: the share of Reno's window that remains after a loss.
 const RENO_BETA: f64 = 0.5;
-/// RFC 9002 section 7.2.
+/// The smallest window (RFC 9002 section 7.2).
 const LEAST_PACKETS: f64 = 2.0;
 
 /// Linux paces at twice the window per round trip until half the slow start threshold, then at 1.2
@@ -30,7 +30,7 @@ pub(crate) struct Window {
     watch: Watch,
     mtu: f64,
     initial: u64,
-    /// Bytes.
+    /// The congestion window in bytes.
     window: f64,
     threshold: f64,
     usage: Usage,
@@ -58,15 +58,15 @@ struct Recovery {
     prior: f64,
     delivered: f64,
     out: f64,
-    /// Lost, and not sent again yet: quinn sends that before anything new.
+    /// Bytes that were lost and not sent again yet: quinn sends those before anything new.
     missing: f64,
 }
 
-/// Acknowledgements that came together.
+/// Acknowledgements that came together, as one batch.
 #[derive(Debug, Clone, Copy)]
 struct Batch {
     at: Instant,
-    /// When the newest packet of it was made, and its round trip.
+    /// When the newest packet of the batch was made, and its round trip.
     newest: Option<(Instant, Duration)>,
     packets: u32,
     delivered: f64,

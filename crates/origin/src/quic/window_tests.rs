@@ -29,7 +29,7 @@ struct Line {
     next: u64,
     acks: VecDeque<(Instant, u64)>,
     dropped: u32,
-    /// The first round trips' worth of data is all there is.
+    /// Bytes of data that are left to send.
     left: u64,
 }
 
@@ -101,7 +101,7 @@ impl Line {
             for number in &lost {
                 self.sent.remove(number);
             }
-            self.left += lost.len() as u64; // sent again
+            self.left += lost.len() as u64; // these are sent again
             let bytes = lost.len() as u64 * PACKET;
             self.window.lost(now, made, false, bytes, self.in_flight());
         }

@@ -13,7 +13,7 @@ use crate::tcp::records::LARGEST;
 pub(crate) struct Body {
     rest: Bytes,
     in_flight: Option<InFlight>,
-    /// Whether the end never comes.
+    /// Whether the answer stays open after its bytes.
     open: bool,
 }
 
@@ -29,7 +29,7 @@ impl Body {
         }
     }
 
-    /// The body of an answer that has its own record in the log.
+    /// Makes an empty body, for an answer that has its own record in the log.
     pub fn none() -> Self {
         Self {
             rest: Bytes::new(),

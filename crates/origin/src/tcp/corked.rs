@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// While this is set, nothing passes and a flush does nothing. Clones share it.
+/// The cork: while it is set, nothing passes and a flush does nothing. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct Cork(Arc<AtomicBool>);
 
@@ -39,7 +39,7 @@ impl<S: AsyncWrite + Unpin> Corked<S> {
         }
     }
 
-    /// Passes on what waited.
+    /// Passes on the bytes that waited.
     fn poll_pass(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.waiting.is_empty() {
             let passed = ready!(Pin::new(&mut self.stream).poll_write(cx, &self.waiting))?;

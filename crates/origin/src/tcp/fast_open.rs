@@ -15,7 +15,7 @@ const SERVERS: u32 = 0x2;
 /// `accept`, so that a page's connections are never refused for their number.
 const QUEUE: libc::c_int = 1024;
 
-/// An error if the kernel does not allow it here.
+/// Returns an error if the kernel does not allow TCP Fast Open here.
 pub(crate) fn check() -> Result<()> {
     let text = fs::read_to_string(SETTING).context(SETTING)?;
     let setting: u32 = text.trim().parse().context(SETTING)?;
@@ -29,7 +29,7 @@ pub(crate) fn check() -> Result<()> {
     Ok(())
 }
 
-/// Holds for SYNs that arrive from now on.
+/// Turns TCP Fast Open on or off for SYNs that arrive from now on.
 pub(crate) fn set(listener: &Socket, on: bool) -> io::Result<()> {
     let queue = if on { QUEUE } else { 0 };
     dragstrip_socket::set(listener, libc::IPPROTO_TCP, libc::TCP_FASTOPEN, &queue)

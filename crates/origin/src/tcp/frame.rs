@@ -1,6 +1,6 @@
-//! Lengths of what HTTP/2 frames a message with.
+//! Lengths of the preface of HTTP/2 and of the header of its frames.
 
-/// RFC 9113 section 3.4.
+/// Bytes of a client's preface (RFC 9113 section 3.4).
 pub(super) const PREFACE: usize = 24;
-/// RFC 9113 section 4.1.
+/// Bytes of a frame's header (RFC 9113 section 4.1).
 pub(super) const HEADER: usize = 9;

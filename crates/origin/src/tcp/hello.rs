@@ -40,7 +40,8 @@ async fn read(socket: &TcpStream) -> Result<Accepted> {
     }
 }
 
-/// The error, once the client was told. What the socket does not take at once is lost with it.
+/// Sends the client the alert, and returns the error. What the socket does not take at once is
+/// lost.
 fn told(socket: &TcpStream, (error, mut alert): (rustls::Error, AcceptedAlert)) -> rustls::Error {
     let mut said = Vec::new();
     if alert.write(&mut said).is_ok() {

@@ -20,7 +20,7 @@ use crate::sockets::{self, Opening};
 use crate::tcp::body::Body;
 use crate::tcp::tls_stream::Early;
 
-/// Serves one connection, until its end; also if it becomes a WebSocket.
+/// Serves one connection until its end, also if the connection becomes a WebSocket.
 pub(crate) async fn serve(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     early: Early,
@@ -74,7 +74,7 @@ pub(crate) async fn serve(
     Ok(())
 }
 
-/// Reads an upload to its end; returns how long it is.
+/// Reads an upload to its end; returns its length in bytes.
 async fn receive(mut upload: Incoming) -> hyper::Result<u64> {
     let mut bytes = 0;
     while let Some(frame) = upload.frame().await {

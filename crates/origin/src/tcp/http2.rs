@@ -31,8 +31,8 @@ use crate::tuning::Http;
 /// A record with less room than this is full.
 const LEAST_ROOM: usize = 256;
 
-/// Requests that their client may cancel before we see them. h2 ends the connection beyond 20; a
-/// browser that leaves a page can cancel all of them.
+/// Requests that a client may cancel before we see them. h2 by default ends the connection beyond
+/// 20; a browser that leaves a page can cancel all of them.
 const MAX_CANCELLED: usize = 4096;
 
 /// Serves one connection, until its end.
@@ -91,7 +91,7 @@ struct Serving {
     generation: Generation,
     tuning: Http,
     requests: Requests,
-    /// None if no priorities are obeyed.
+    /// The client's changes of priorities; None if priorities are not obeyed.
     updates: Option<Updates>,
     /// Where requests put their answers once these have bytes to send.
     prepared: UnboundedSender<Sending>,
@@ -126,7 +126,8 @@ impl Serving {
         }
     }
 
-    /// Reads, takes requests, and writes what h2 was given. Ready at the end of the connection.
+    /// Lets h2 read, takes the requests that came, and lets h2 write what it was given. Ready at
+    /// the end of the connection.
     fn poll_h2(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), h2::Error>> {
         loop {
             match ready!(self.h2.poll_accept(cx)) {
@@ -267,23 +268,23 @@ async fn receive(mut upload: RecvStream) -> Result<u64, h2::Error> {
     Ok(bytes)
 }
 
-/// An answer on its way.
+/// An answer on its way to the client.
 struct Sending {
     respond: SendResponse<Bytes>,
     head: Response<()>,
-    /// None until its headers are sent.
+    /// The answer's stream; None until the headers are sent.
     stream: Option<h2::SendStream<Bytes>>,
     rest: Bytes,
-    /// The stream does not end with the body.
+    /// Whether the stream stays open after the body.
     stays: bool,
     in_flight: InFlight,
     open: Open,
-    /// What the answer itself says of its priority.
+    /// The priority that the answer itself states.
     own: Priority,
 }
 
 impl Sending {
-    /// The rank by what the client said last and what the answer says itself.
+    /// Returns the answer's rank, by what the client said last and what the answer states itself.
     fn rank(&self) -> Rank {
         self.open.asked().merged(self.own).rank(self.open.nth)
     }

@@ -40,7 +40,8 @@ use crate::tuning::Tuning;
 
 const BACKLOG: i32 = 1024;
 
-/// A client's first requests; Chromium never sends more than its ticket allows.
+/// Most bytes of early data: a client's first requests; Chromium never sends more than its ticket
+/// allows.
 const EARLY_DATA: u32 = 64 * 1024;
 
 /// Serves https, or http if not `secure`, from now on, as the port `announced` of URLs; returns the port, or None if the machine lacks

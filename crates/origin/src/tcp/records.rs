@@ -26,7 +26,8 @@ const MEDIUM: u16 = 4229;
 const EACH: u32 = 40;
 const IDLE: Duration = Duration::from_secs(1);
 
-/// Plaintext bytes of a record: as many in each, or growing. In JSON a number or `"dynamic"`.
+/// Plaintext bytes of a record: the same number in each record, or growing. In JSON a number or
+/// `"dynamic"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Records {
     Fixed(u16),
@@ -92,7 +93,7 @@ impl Sizer {
         }
     }
 
-    /// Most plaintext bytes of the record that is made now.
+    /// Returns the most plaintext bytes of the record that is made now.
     pub fn next(&mut self, now: Instant) -> usize {
         if self.idle(now) {
             self.sent = 0;
@@ -103,7 +104,7 @@ impl Sizer {
         size
     }
 
-    /// The size of the next record, without making one.
+    /// Returns the size of the next record, without making one.
     pub fn next_size(&self, now: Instant) -> usize {
         self.size(if self.idle(now) { 0 } else { self.sent })
     }
@@ -123,21 +124,22 @@ impl Sizer {
     }
 }
 
-/// The records in which a connection's answers left, read off the bytes that went to the socket.
+/// The records in which a connection's answers left, as read from the bytes that went to the
+/// socket.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Sent {
-    /// How many.
+    /// Number of records.
     #[serde(rename = "tls_records")]
     pub count: u64,
-    /// Plaintext bytes of the largest of the first 40.
+    /// Plaintext bytes of the largest of the first 40 records.
     #[serde(rename = "tls_early_record_bytes")]
     pub early: u64,
-    /// Plaintext bytes of the largest of all.
+    /// Plaintext bytes of the largest of all records.
     #[serde(rename = "tls_largest_record_bytes")]
     pub largest: u64,
 }
 
-/// Watches what goes to the socket. The handshake's records do not count.
+/// Counts records in what goes to the socket. The handshake's records do not count.
 #[derive(Debug, Default)]
 pub(crate) struct Meter(Mutex<State>);
 
@@ -188,7 +190,7 @@ impl Meter {
 }
 
 impl State {
-    /// A header is complete.
+    /// Handles the header of a record, which is complete.
     fn record(&mut self) {
         let kind = self.header[0];
         let length = u16::from_be_bytes([self.header[3], self.header[4]]);

@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 
 use crate::tcp::records::{Meter, Records, Sizer};
 
-/// Whether what was read last came as early data.
+/// Whether the bytes that were read last came as early data.
 #[derive(Clone, Default)]
 pub(crate) struct Early(Arc<AtomicBool>);
 
@@ -25,15 +25,15 @@ impl Early {
     }
 }
 
-/// Where what is written leaves. Clones share it.
+/// The way out for what is written to the stream. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct Outlet(Arc<State>);
 
 #[derive(Default)]
 struct State {
-    /// TLS holds records that the kernel did not take yet.
+    /// Whether TLS holds records that the kernel did not take yet.
     full: AtomicBool,
-    /// Most plaintext bytes of the next record.
+    /// Most plaintext bytes in the next record.
     record: AtomicUsize,
 }
 
@@ -57,7 +57,8 @@ pub(crate) struct TlsStream {
 }
 
 impl TlsStream {
-    /// Returns when requests may be read: after the handshake, or before it if early data came.
+    /// Accepts a connection; returns when requests may be read: after the handshake, or before it
+    /// if early data came.
     pub async fn accept(
         socket: TcpStream,
         tls: ServerConnection,

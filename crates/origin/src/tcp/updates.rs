@@ -26,7 +26,7 @@ pub(crate) struct Updates {
 pub(crate) struct News {
     /// Open requests whose priority the client changed.
     pub changed: Vec<u64>,
-    /// The client broke the rules, and the connection ends.
+    /// Why the connection ends, if the client broke the rules.
     pub broken: Option<Reason>,
 }
 
@@ -50,7 +50,7 @@ impl Updates {
         }
     }
 
-    /// The open request that it is about.
+    /// Handles one update; returns the open request that the update is about.
     fn update(&self, stream: &[u8], payload: &[u8]) -> Result<Option<u64>, Reason> {
         if stream != [0; STREAM_ID] {
             return Err(Reason::PROTOCOL_ERROR);
@@ -73,11 +73,11 @@ impl Updates {
 /// Reads the frames of a client as they pass, whatever the pieces they come in.
 pub(crate) struct Reader {
     updates: Updates,
-    /// The header of the frame that passes, as much as came.
+    /// The header of the frame that passes, as far as it came.
     header: Vec<u8>,
-    /// The payload of an update, as much as came.
+    /// The payload of an update, as far as it came.
     payload: Vec<u8>,
-    /// Bytes of the payload still to come, after the preface at first.
+    /// Bytes of the payload still to come; at first those of the preface.
     left: usize,
 }
 
@@ -91,7 +91,7 @@ impl Reader {
         }
     }
 
-    /// Reads bytes that passed.
+    /// Reads bytes that passed by.
     pub fn saw(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let (passed, rest) = bytes.split_at(self.left.min(bytes.len()));
@@ -118,7 +118,7 @@ impl Reader {
         }
     }
 
-    /// A frame is complete, if one is.
+    /// Handles the frame if it is complete.
     fn end(&mut self) {
         if self.header.len() < HEADER {
             return;

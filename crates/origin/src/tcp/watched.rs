@@ -18,11 +18,11 @@ const ACK: u8 = 0x1;
 const MAX_CONCURRENT_STREAMS: u64 = 0x3;
 const INITIAL_WINDOW_SIZE: u64 = 0x4;
 
-/// RFC 9113 section 6.9.2.
+/// The window of a new connection (RFC 9113 section 6.9.2).
 const FIRST_WINDOW: u64 = 65_535;
 
-/// A stream of h2 whose first frames are read as they pass, each way, and all of the client's where
-/// priorities are obeyed.
+/// A stream of h2 whose frames are read as they pass: the first ones of each direction, and all of
+/// the client's where priorities are obeyed.
 pub(crate) struct Watched<S> {
     stream: S,
     heard: Heard,
@@ -105,12 +105,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
     }
 }
 
-/// The frames of one direction, up to the first that carries a message.
+/// The frames of one direction, up to the first frame that carries a message.
 struct Beginning {
     offer: Option<Offer>,
-    /// What passed and is not read yet; None from that frame on.
+    /// Bytes that passed and were not read yet; None once a frame with a message came.
     unread: Option<Vec<u8>>,
-    /// Bytes before the first frame, still to come.
+    /// Bytes that are still to come before the first frame.
     preface: usize,
 }
 
@@ -123,12 +123,12 @@ impl Beginning {
         }
     }
 
-    /// The offer, once nothing can be added to it before the first message.
+    /// Returns the offer, once nothing can be added to it before the first message.
     fn told(&self) -> Option<Offer> {
         self.offer.filter(|_| self.unread.is_none())
     }
 
-    /// Reads bytes that passed.
+    /// Reads bytes that passed by.
     fn saw(&mut self, bytes: &[u8]) {
         let skipped = self.preface.min(bytes.len());
         self.preface -= skipped;
