@@ -587,8 +587,8 @@ impl<'a> Browser<'a> {
         }
     }
 
-    /// Notes that a host heeds priorities once it has answered over h2, also when the connection is to
-    /// another host.
+    /// Notes that a host heeds priorities once it has answered over h2, also when the connection is
+    /// to another host.
     fn learn_priorities(&mut self, id: ResourceId) {
         let connection = self
             .requests
