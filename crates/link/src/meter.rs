@@ -196,6 +196,7 @@ impl QueueReport {
 
 impl Report {
     /// Leaves out what only a whole visit tells.
+    #[must_use]
     pub fn of_phase(self) -> Self {
         Self {
             loss_fates: String::new(),
