@@ -185,7 +185,7 @@ def _changes(
     asked = network.phases if network else ()
     starts = [(report.at_us - visit.started_us) / 1000 for report in reports]
     ends = [*starts[1:], until_ms]
-    for place, (start_ms, end_ms) in enumerate(zip(starts, ends, strict=True)):
+    for place, (start_ms, end_ms) in enumerate(zip(starts, ends, strict=False)):
         if not place or start_ms > until_ms:
             continue
         phase = asked[place] if place < len(asked) else None
