@@ -244,6 +244,7 @@ CHANGED = {
     "fast_open": True,
     "tls_record": 4096,
     "udp_payload_bytes": 1300,
+    "udp_start_bytes": 1200,
     "flow_window_bytes": 2**20,
     "streams_at_once": 100,
     "unsent_bytes": 16384,

@@ -26,7 +26,7 @@ const OFFSET: u16 = 0xfff8;
 /// A longer chain is no packet of a web page: what is behind it stays unread.
 const MOST_EXTENSIONS: usize = 16;
 
-/// Of one packet. Lengths are those of the bytes at hand, not those that the packet claims.
+/// Parts of one packet, as places in its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts {
     /// 4 or 6.
@@ -137,7 +137,7 @@ pub mod tests {
     const LONGER: [u8; 15] = [1, 1, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     /// RFC 4302 section 2.2: the length is in words of four bytes, less two.
     const SIGNED: [u8; 11] = [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
-    /// Of a packet that is whole; its parts have an offset, or more to come.
+    /// A fragment header of a packet that is whole; fragments have an offset, or more to come.
     const ATOMIC: [u8; 7] = [0, 0, 0, 0, 0, 0, 9];
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use http::HeaderValue;
-use quinn::{AckFrequencyConfig, TransportConfig, VarInt};
+use quinn::{AckFrequencyConfig, MtuDiscoveryConfig, TransportConfig, VarInt};
 use serde::{Deserialize, Serialize};
 use socket2::{Domain, Socket, Type};
 
@@ -63,8 +63,12 @@ pub struct Quic {
     /// Round trip assumed until the first one is measured. RFC 9002 section 6.2.2 recommends 333 ms,
     /// and the last connection's for a resumed one.
     pub initial_rtt_ms: f64,
-    /// Size of a full UDP payload in bytes; no larger one is tried.
+    /// Size of a full UDP payload. Nothing is probed unless a connection begins with less.
     pub udp_payload_bytes: u16,
+    /// Size with which a connection begins. It searches the path for `udp_payload_bytes` from there
+    /// on (RFC 9000 section 14.3, RFC 8899); None begins with that and does not search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub udp_start_bytes: Option<u16>,
     /// Ask the client to acknowledge only every Nth packet (draft-ietf-quic-ack-frequency); None
     /// asks for nothing.
     pub ack_every_packets: Option<u32>,
@@ -148,6 +152,7 @@ impl Default for Quic {
             initial_rtt_ms: 333.0,
             // 1500 bytes minus IPv6 (40) and UDP (8).
             udp_payload_bytes: 1452,
+            udp_start_bytes: None,
             ack_every_packets: None,
             migration: false,
         }
@@ -329,7 +334,7 @@ impl Quic {
         Ok(Steering::new(Sending {
             congestion: self.congestion,
             initial_window: self.initial_window_packets,
-            packet_bytes: self.udp_payload_bytes.into(),
+            packet_bytes: self.start_bytes().into(),
             initial_rtt: known_rtt.unwrap_or(assumed),
             pacing: self.pacing || self.congestion.paces(),
             slow_start_exit: self.slow_start_exit,
@@ -344,16 +349,32 @@ impl Quic {
         }
     }
 
+    /// UDP payload of a connection's first packets.
+    fn start_bytes(&self) -> u16 {
+        self.udp_start_bytes.unwrap_or(self.udp_payload_bytes)
+    }
+
     fn transport(&self) -> Result<TransportConfig> {
         ensure!(
             (1200..=1472).contains(&self.udp_payload_bytes),
             "tune.quic.udp_payload_bytes: {} is not between 1200 and 1472",
             self.udp_payload_bytes
         );
+        ensure!(
+            (1200..=self.udp_payload_bytes).contains(&self.start_bytes()),
+            "tune.quic.udp_start_bytes: {} is not between 1200 and udp_payload_bytes, {}",
+            self.start_bytes(),
+            self.udp_payload_bytes
+        );
+        let search = self.udp_start_bytes.map(|_| {
+            let mut search = MtuDiscoveryConfig::default();
+            search.upper_bound(self.udp_payload_bytes);
+            search
+        });
         let mut config = TransportConfig::default();
         config
-            .initial_mtu(self.udp_payload_bytes)
-            .mtu_discovery_config(None);
+            .initial_mtu(self.start_bytes())
+            .mtu_discovery_config(search);
         if let Some(packets) = self.ack_every_packets {
             ensure!(
                 packets > 0,

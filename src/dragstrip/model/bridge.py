@@ -52,7 +52,7 @@ FACTORS = (
     Factor("resumption", "session resumption", ("resumption",)),
     Factor("fast-open", "TCP Fast Open", ("fast_open",)),
     Factor("early-data", "early data", ("early_data",)),
-    Factor("datagram", "datagram size", ("udp_payload_bytes",)),
+    Factor("datagram", "datagram size", ("udp_payload_bytes", "udp_start_bytes")),
     Factor("acks", "acknowledgements asked for", ("ack_every_packets",)),
     Factor("migration", "connection migration", ("migration",)),
     Factor("header-table", "QPACK's dynamic table", ("qpack_table_bytes",)),

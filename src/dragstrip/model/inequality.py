@@ -180,6 +180,11 @@ def _certificates(b: object, a: object) -> str:
     return f"certificate chain {size}"
 
 
+def _start(b: object, a: object) -> str:
+    begins = " against ".join(f"from {n} bytes on" if n else "none" for n in (b, a))
+    return f"search for the packet size {begins}"
+
+
 def _discovery(b: object, a: object) -> str:
     mixed = "as-recorded" in (a, b)
     return "each host in its recorded protocol" if mixed else "discovery by Alt-Svc"
@@ -214,6 +219,7 @@ _SAY: dict[str, Callable[[object, object], str]] = {
     "unsent_bytes": _against("unsent data in the kernel", " bytes"),
     "interleave_bytes": _against("turns of equal answers", " bytes"),
     "udp_payload_bytes": _against("UDP payloads", " bytes"),
+    "udp_start_bytes": _start,
     "flow_window_bytes": _against("flow-control window", " bytes"),
     "streams_at_once": _against("requests at once"),
     "migration": _plain("connection migration"),

@@ -86,7 +86,12 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     slow_start_exit: SlowStartExit = "hystart"
     """QUIC: rule that ends CUBIC's slow start before a loss. Linux's TCP has HyStart."""
     udp_payload_bytes: int = 1452
-    """QUIC: size of a full UDP payload, without probing."""
+    """QUIC: size of a full UDP payload in bytes, used without probing unless `udp_start_bytes` is
+    set."""
+    udp_start_bytes: int | None = None
+    """QUIC: size of a UDP payload in bytes with which a connection begins. From there the origin
+    searches the path for at most `udp_payload_bytes` (RFC 8899), so that a path with a small MTU
+    loses probes and no data. None: a connection begins with `udp_payload_bytes`."""
     flow_window_bytes: int = 15 * 2**20
     """HTTP/2 and HTTP/3: flow-control window granted to the client, per connection and stream. Over
     HTTP/1.1 only the kernel's receive buffer limits an upload."""
@@ -169,6 +174,13 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             raise ValueError("flow_window_bytes must be at least 65535 (RFC 9113 section 6.9.2)")
         if not 1200 <= self.udp_payload_bytes <= 1472:
             raise ValueError("udp_payload_bytes must be between 1200 and 1472")
+        if self.udp_start_bytes is not None and not (
+            1200 <= self.udp_start_bytes <= self.udp_payload_bytes
+        ):
+            raise ValueError(
+                f"udp_start_bytes must be between 1200 and udp_payload_bytes, which is "
+                f"{self.udp_payload_bytes}"
+            )
         if not 0 <= self.qpack_table_bytes <= 65536:
             raise ValueError("qpack_table_bytes must be between 0 and 65536")
         if self.qpack_table_bytes and self.protocol != "h3":
@@ -366,6 +378,7 @@ TCP_ONLY = (
 QUIC_ONLY = (
     "slow_start_exit",
     "udp_payload_bytes",
+    "udp_start_bytes",
     "ack_every_packets",
     "migration",
     "qpack_table_bytes",
@@ -388,6 +401,7 @@ _OUR_SERVER = (
     "early_hints",
     "websockets",
     "migration",
+    "udp_start_bytes",
 )
 """Fields that only our origin obeys. Another server decides them, unless its file fixes their
 values."""
@@ -404,6 +418,7 @@ _LATER = (
     "early_hints",
     "websockets",
     "migration",
+    "udp_start_bytes",
 )
 """Fields added later, which count in a fingerprint only if they are set."""
 _RANGES = (
@@ -498,6 +513,10 @@ _WORDS: Mapping[str, tuple[str, Any]] = {
     "unsent_bytes": ("unsent data", "up to {} bytes unsent in the kernel".format),
     "interleave_bytes": ("turns of equal answers", "{} bytes of each equal answer in turn".format),
     "udp_payload_bytes": ("packet size", "UDP payload {} bytes".format),
+    "udp_start_bytes": (
+        "packet size at first",
+        lambda n: f"searches for its packet size from {n} bytes" if n else "full packets at once",
+    ),
     "flow_window_bytes": ("flow control", "flow-control window {} bytes".format),
     "streams_at_once": ("requests at once", "up to {} requests at once".format),
     "ack_every_packets": (

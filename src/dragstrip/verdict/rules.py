@@ -27,6 +27,7 @@ CHANGES: Mapping[int, tuple[str, ...]] = {
         "the address family of hosts, answers, connections and packets is the network's",
         "a link that changes during a load is judged phase by phase, and when and how it changed",
         "where the origin saw QUIC clients is judged, and whether it lets them move",
+        "a stack that searches for its packet size may end with any size between both its fields",
     ),
     20: (
         "what the link's active queue management must drop or mark is judged, and what it cannot",

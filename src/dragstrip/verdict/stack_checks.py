@@ -11,6 +11,10 @@ from dragstrip.verdict.request_checks import some
 
 _LEAST_PAYLOAD = 1200
 """Least payload in bytes of a full QUIC packet (RFC 9000 section 14)."""
+_LEAST_STEP, _SEARCHED = 20, 300
+"""Least difference in bytes between two sizes that the origin tries, and the number of packets
+after which the first larger size was acknowledged: they take five round trips from a window of
+10."""
 _SMALL_RECORD = 1369
 """Size in bytes of the first records of a connection whose records grow (tcp/records.rs of the
 origin)."""
@@ -142,6 +146,7 @@ def transport(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
         if c.transport
         for lie in (
             *_lies(c, c.transport, stack),
+            *_size_lies(c, c.transport, network, stack),
             *_record_lies(c.transport, stack, longest.get(c.id, 0)),
             *_table_lies(c.transport, stack, informed[c.id]),
             *_offer_lies(c.transport, stack),
@@ -190,14 +195,29 @@ def _lies(connection: Connection, got: Transport, stack: Stack) -> Iterator[str]
         yield f"the slow-start exit is {got.slow_start_exit}, not {stack.slow_start_exit}"
     if connection.protocol != "h3":
         return
-    # After losses of full packets a sender may suspect a black hole, and then falls back to the
-    # least size (RFC 8899 section 4.3).
-    if got.packet_bytes != stack.udp_payload_bytes and not (
-        got.packet_bytes == _LEAST_PAYLOAD and got.lost_packets
-    ):
-        yield (f"UDP payloads have {got.packet_bytes} bytes, not {stack.udp_payload_bytes}")
     if stack.ack_every_packets and not got.ack_frequency_frames:
         yield "the browser ignores requests to acknowledge less often"
+
+
+def _size_lies(
+    connection: Connection, got: Transport, network: Network, stack: Stack
+) -> Iterator[str]:
+    """Yield faults in the size of UDP payloads.
+
+    After losses of full packets a sender may suspect a black hole, and then falls back to the
+    least size (RFC 8899 section 4.3). A sender that searches ends where the path ends.
+    """
+    if connection.protocol != "h3":
+        return
+    fell_back = got.packet_bytes == _LEAST_PAYLOAD and got.lost_packets
+    least, most = stack.udp_start_bytes or stack.udp_payload_bytes, stack.udp_payload_bytes
+    if not (fell_back or least <= got.packet_bytes <= most):
+        asked = str(most) if least == most else f"{least} to {most}"
+        yield f"UDP payloads have {got.packet_bytes} bytes, not {asked}"
+    wide = not (network.down.mtu or network.chance or got.lost_packets)
+    searched = got.sent_packets >= _SEARCHED and most - least >= _LEAST_STEP
+    if wide and searched and got.packet_bytes == least:
+        yield f"UDP payloads still have {least} bytes: nothing searched for larger ones"
 
 
 def _informed(visit: Visit, network: Network) -> Counter[int]:

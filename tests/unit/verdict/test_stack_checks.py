@@ -428,3 +428,35 @@ def test_a_spare_connection_may_have_used_up_a_hosts_only_ticket(name, codes):
     resumed = (*seen.connections, other)
     told = list(handshakes(structs.replace(seen, connections=resumed), stack))
     assert {reason.code for reason in told if "b.test" in reason.detail} == codes
+
+
+SEARCHING = structs.replace(find_stack("h3"), name="searching", udp_start_bytes=1200)
+
+
+@pytest.mark.parametrize(
+    ("size", "sent", "lost"),
+    [(1200, 299, 0), (1200, 5000, 7), (1262, 5000, 0), (1436, 5000, 0), (1452, 40, 0)],
+)
+def test_a_search_for_the_packet_size_may_end_where_the_path_or_the_load_ends(size, sent, lost):
+    found = {"packet_bytes": size, "sent_packets": sent, "lost_packets": lost}
+    assert told(SEARCHING, **found) == ()
+
+
+def test_a_search_that_never_was_or_found_what_it_may_not_is_a_lie():
+    (why,) = told(SEARCHING, packet_bytes=1200, sent_packets=300)
+    assert "still have 1200 bytes: nothing searched for larger ones" in why.detail
+    for size in (1199, 1453):
+        (why,) = told(SEARCHING, packet_bytes=size)
+        assert f"UDP payloads have {size} bytes, not 1200 to 1452" in why.detail
+    full = find_stack("h3")
+    (why,) = told(full, packet_bytes=1200, sent_packets=5000)
+    assert "UDP payloads have 1200 bytes, not 1452" in why.detail
+
+
+def test_on_a_path_with_an_mtu_a_search_may_find_nothing():
+    down = structs.replace(made.LTE.down, mtu=1228)
+    narrow = structs.replace(made.LTE, down=down)
+    honest = visit(SEARCHING)
+    found = made.transport(SEARCHING, packet_bytes=1200, sent_packets=5000)
+    ended = structs.replace(honest.connections[0], transport=found)
+    assert list(transport(structs.replace(honest, connections=(ended,)), narrow, SEARCHING)) == []

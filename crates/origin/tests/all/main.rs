@@ -7,6 +7,7 @@ mod ecn;
 mod hints;
 mod hold;
 mod limits;
+mod mtu;
 mod plain;
 mod ports;
 mod qlog;

@@ -142,6 +142,7 @@ class Origin:
                 "l4s": stack.ecn == "l4s",
                 "initial_window_packets": stack.initial_window_packets,
                 "udp_payload_bytes": stack.udp_payload_bytes,
+                **({"udp_start_bytes": start} if (start := stack.udp_start_bytes) else {}),
                 "ack_every_packets": stack.ack_every_packets,
                 **({"migration": True} if stack.migration else {}),
             },
