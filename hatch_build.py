@@ -1,4 +1,4 @@
-"""Builds the three Rust programs and puts them into the wheel (docs/decisions/0037-packages.md).
+"""Builds the Rust programs and puts them into the wheel (docs/decisions/0037-packages.md).
 
 An editable install skips this: there the programs come from `make build`.
 With `cargo-zigbuild` on the path (`scripts/release`) they are linked against an old glibc.
@@ -15,7 +15,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from packaging.tags import sys_tags
 
-PROGRAMS = ("dragstrip-link", "dragstrip-origin", "dragstrip-loader")
+PROGRAMS = ("dragstrip-link", "dragstrip-origin", "dragstrip-loader", "dragstrip-resolver")
 OLDEST = "2.28"
 """The glibc that zig links against: that of Debian 10 and RHEL 8."""
 

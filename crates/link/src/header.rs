@@ -74,6 +74,8 @@ pub struct Header {
     pub syn_data: bool,
     /// What a SYN/ACK agrees to; None if it agrees to none.
     pub feedback: Option<Feedback>,
+    /// UDP, as QUIC uses it.
+    pub udp: bool,
     /// MSS that a SYN asks for, and the least bytes of IP and TCP header before such a segment.
     pub mss: Option<(u16, u32)>,
     /// A router that drops it for its length may answer: it must not be fragmented, names its sender,
@@ -125,6 +127,7 @@ impl Header {
             ecn: Ecn::of(ecn),
             syn_data,
             feedback,
+            udp: protocol == UDP,
             mss,
             answerable,
         })

@@ -150,9 +150,12 @@ impl Authority {
     fn signed(&self, hosts: &[String]) -> Result<Certificate> {
         let mut params = params(hosts.first().map_or("", String::as_str));
         params.serial_number = Some((self.last_serial.fetch_add(1, Ordering::Relaxed) + 1).into());
-        let names = hosts
-            .iter()
-            .map(|host| Ok(rcgen::SanType::DnsName(host.as_str().try_into()?)));
+        let names = hosts.iter().map(|host| {
+            Ok(match host.parse() {
+                Ok(address) => rcgen::SanType::IpAddress(address),
+                Err(_) => rcgen::SanType::DnsName(host.as_str().try_into()?),
+            })
+        });
         params.subject_alt_names = names.collect::<Result<_>>()?;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];

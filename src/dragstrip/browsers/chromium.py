@@ -8,6 +8,7 @@ cache or cookies with any other.
 import base64
 import contextlib
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -24,15 +25,25 @@ from dragstrip.browsers.errors import BrowserError
 from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.generations import CLEARS, GENERATIONS, Generation, generation_of
 from dragstrip.browsers.load import Load, done_of, fresh_session, load
-from dragstrip.browsers.place import AS_NOBODY, BrowserPlace, fresh_home, living_in
+from dragstrip.browsers.place import (
+    AS_NOBODY,
+    BrowserPlace,
+    asked,
+    asking,
+    fresh_home,
+    living_in,
+    with_resolver,
+)
 from dragstrip.browsers.slowdown import measured
-from dragstrip.model.browsers import TODAY, is_path
+from dragstrip.model.browsers import CHROMIUM, TODAY, is_path
 from dragstrip.model.family import bracketed
+from dragstrip.model.names import Transport
 from dragstrip.model.page import Page
-from dragstrip.model.stack import Protocol, Stack
+from dragstrip.model.stack import MIXES, Protocol, Stack
 from dragstrip.model.study import Client
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.catalogue import catalogue
+from dragstrip.testbed.net.wires import RESOLVER_IP
 from dragstrip.testbed.servers.site import PORT, addresses_of, places_of, port_of
 from dragstrip.testbed.testbed import Testbed
 
@@ -69,16 +80,19 @@ _KEY_LOG = "keys.log"
 
 
 def stack_flags(
-    stack: Stack, addresses: Mapping[str, str], spoken: Mapping[str, str] = MappingProxyType({})
+    stack: Stack,
+    addresses: Mapping[str, str],
+    spoken: Mapping[str, str] = MappingProxyType({}),
+    ask: Transport = "none",
 ) -> tuple[str, ...]:
     """Command line flags for a stack's properties other than its protocol. `spoken` maps each host
-    to the protocol in the page's recording."""
-    flags = []
+    to the protocol in the page's recording; `ask` says how the browser asks for names."""
+    flags = [*asking(ask)]
     if stack.discovery == "as-recorded":
         over_quic = [host for host in addresses if "h3" in stack.protocols(host, spoken)]
         forced = ",".join(f"{host}:443" for host in over_quic)
         flags.append(f"--origin-to-force-quic-on={forced or _NOBODY}")
-    if stack.discovery == "alt-svc":
+    if MIXES[stack.discovery]:
         # Chromium refuses QUIC to a host with a private CA unless this flag names the host. With a
         # port that no server uses, the flag does not force QUIC.
         named = ",".join(f"{host}:1" for host in addresses)
@@ -88,11 +102,14 @@ def stack_flags(
     if stack.protocol == "gquic":
         forced = ",".join(f"{host}:443" for host in addresses)
         flags.append(f"--origin-to-force-quic-on={forced}")
-    if port_of(stack.serving) == PORT:
+    port = port_of(stack.serving)
+    if port == PORT:
         places = {h: bracketed(ip) for h, ip in addresses_of(stack.serving, addresses).items()}
     else:
         places = places_of(stack.serving, addresses)
-    if places:  # live pages use the internet's names
+    if ask != "none":
+        flags.append(_asking_rules(addresses, port))
+    elif places:  # live pages use the internet's names
         flags.append(_resolver_rules(places))  # a port in a rule would hold for http:// as well
     return tuple(flags)
 
@@ -102,6 +119,16 @@ def _resolver_rules(places: Mapping[str, str]) -> str:
     address and port."""
     rules = ", ".join(f"MAP {host} {at}" for host, at in places.items())
     return f"--host-resolver-rules={rules}, MAP * ~NOTFOUND"
+
+
+def _asking_rules(hosts: Iterable[str], port: int) -> str:
+    """A flag value that asks the resolver for these hosts only, and connects to them at this port.
+    The whole browser looks up some of its maker's names too."""
+    hosts = tuple(hosts)
+    rules = [f"MAP {host} {host}:{port}" for host in hosts if port != PORT]
+    asked_for = (*hosts, RESOLVER_IP) if port == PORT else (RESOLVER_IP,)
+    rules += ["MAP * ~NOTFOUND", *(f"EXCLUDE {host}" for host in asked_for)]
+    return f"--host-resolver-rules={', '.join(rules)}"
 
 
 @dataclass(frozen=True)
@@ -220,6 +247,16 @@ def chromium(
         yield started
 
 
+def _ask_by_https(home: Path) -> None:
+    """Make the browser of this home ask the resolver by HTTPS, and no other way."""
+    state = {"dns_over_https": {"mode": "secure", "templates": f"https://{RESOLVER_IP}/dns-query"}}
+    profile = home / "profile"
+    profile.mkdir(exist_ok=True)
+    (profile / "Local State").write_text(json.dumps(state))
+    for path in (profile, profile / "Local State"):
+        shutil.chown(path, home.stat().st_uid, home.stat().st_gid)
+
+
 def inside(bed: Testbed) -> BrowserPlace:
     """Return a place at the client's end of a testbed. The place lacks the caller's proxy
     variables, because headless-shell obeys them even with --no-proxy-server."""
@@ -259,6 +296,9 @@ def chromium_at(
     generation = generation_of(browser)
     program = generation.program()
     home = fresh_home(place, protocol)
+    ask, extra_flags = asked(extra_flags)
+    if ask == "doh":
+        _ask_by_https(home)
     width, height = client.viewport
     flags = [
         *generation.protocols[protocol],
@@ -275,10 +315,11 @@ def chromium_at(
     to_browser, from_browser = os.pipe(), os.pipe()
     wire = f'exec "$@" 3<&{to_browser[0]} 4>&{from_browser[1]}'
     show: list[str] = []
-    if browser != TODAY:
+    if browser not in (TODAY, CHROMIUM):
         show = ["sh", "-c", _WITH_PROGRAM, "sh", str(program.parent)]
         program = _SHOWN / program.name
     launch = [
+        *(with_resolver(home) if ask != "none" else ()),
         *show,
         *(AS_NOBODY if place.drop_root else ()),
         *living_in(home),

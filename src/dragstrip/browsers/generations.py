@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dragstrip.model.browsers import TODAY, is_path
+from dragstrip.model.browsers import CHROMIUM, TODAY, is_path
 from dragstrip.model.stack import Protocol
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.catalogue import installed
@@ -16,6 +16,8 @@ _BINARIES = (
     "/usr/lib/chromium/chromium-headless-shell",
     "/usr/lib/chromium-browser/headless_shell",
 )
+
+_WHOLE = (Path("/usr/lib/chromium/chromium"), Path("/usr/lib/chromium-browser/chromium-browser"))
 
 CLEARS = "Network.clearBrowserCache"
 """Name of the DevTools command that clears the cache, and Alt-Svc too (seen in Chromium 156's
@@ -46,6 +48,13 @@ def find_chromium() -> Path:
     )
 
 
+def _whole_chromium() -> Path:
+    for program in _WHOLE:
+        if program.is_file():
+            return program
+    raise TestbedError("chromium is missing: run `dragstrip setup chromium`")
+
+
 _TCP: Mapping[Protocol, tuple[str, ...]] = {
     "h1": ("--disable-quic", "--disable-http2"),
     "h2": ("--disable-quic",),
@@ -64,11 +73,15 @@ _OLD: Mapping[Protocol, tuple[str, ...]] = {
 # Clearing the cache would also clear the servers' QUIC configurations, and so prevent 0-RTT.
 _BYPASS = ("Network.setCacheDisabled", {"cacheDisabled": True})
 
+_TODAY: Mapping[Protocol, tuple[str, ...]] = {
+    **_TCP,
+    "h3": ("--enable-quic", "--origin-to-force-quic-on=*"),
+}
+_HEADLESS = {protocol: ("--headless", *flags) for protocol, flags in _TODAY.items()}
+
 GENERATIONS: Mapping[str, Generation] = {
-    TODAY: Generation(
-        program=find_chromium,
-        protocols={**_TCP, "h3": ("--enable-quic", "--origin-to-force-quic-on=*")},
-    ),
+    TODAY: Generation(program=find_chromium, protocols=_TODAY),
+    CHROMIUM: Generation(program=_whole_chromium, protocols=_HEADLESS),
     # The server chooses the protocol. `chromium53` drives this browser.
     "chromium53": Generation(
         program=lambda: installed("chromium53"), protocols={"h1": (), "h2": (), "spdy": ()}
@@ -89,8 +102,7 @@ def generation_of(browser: str) -> Generation:
     The user's own Chromium is driven like today's."""
     if not is_path(browser):
         return GENERATIONS[browser]
-    protocols = {p: ("--headless", *flags) for p, flags in GENERATIONS[TODAY].protocols.items()}
-    return Generation(program=lambda: _program(browser), protocols=protocols)
+    return Generation(program=lambda: _program(browser), protocols=_HEADLESS)
 
 
 def _program(path: str) -> Path:

@@ -7,12 +7,16 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dragstrip.model.names import Transport
 from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.net.wires import RESOLVER_IP
 
+_ASK = "names by "
+"""What begins the setting that makes a browser ask the testbed's resolver."""
 _UNPRIVILEGED = 65534
 AS_NOBODY = (
     "setpriv",
@@ -24,6 +28,18 @@ AS_NOBODY = (
 _KNOWING = """
 set -e
 for file in hosts nsswitch.conf; do mount --bind "$1/$file" /etc/$file; done
+shift
+exec "$@"
+"""
+
+# /etc/resolv.conf may be a link into /run, which the testbed has for itself.
+_ASKING = """
+set -e
+for file in hosts nsswitch.conf resolv.conf; do
+  place=$(readlink -m /etc/$file)
+  [ -e "$place" ] || { mkdir -p "${place%/*}"; : > "$place"; }
+  mount --bind "$1/$file" "$place"
+done
 shift
 exec "$@"
 """
@@ -75,6 +91,28 @@ def fresh_home(place: BrowserPlace, label: str, store_in: str = ".pki/nssdb") ->
         for path in (home, *home.rglob("*")):
             os.chown(path, _UNPRIVILEGED, _UNPRIVILEGED)
     return home
+
+
+def asking(how: Transport) -> tuple[str, ...]:
+    """The settings that make a browser ask the testbed's resolver."""
+    return () if how == "none" else (_ASK + how,)
+
+
+def asked(settings: Sequence[str]) -> tuple[Transport, tuple[str, ...]]:
+    """How a browser with these settings asks for names, and its other settings."""
+    others = tuple(setting for setting in settings if not setting.startswith(_ASK))
+    if len(others) == len(settings):
+        return "none", others
+    return ("doh" if _ASK + "doh" in settings else "udp"), others
+
+
+def with_resolver(home: Path) -> tuple[str, ...]:
+    """Prefix of a command that makes it resolve names by the testbed's resolver only. The files it
+    needs are written to `home`."""
+    (home / "hosts").write_text("127.0.0.1 localhost\n")
+    (home / "nsswitch.conf").write_text("hosts: files dns\npasswd: files\ngroup: files\n")
+    (home / "resolv.conf").write_text(f"nameserver {RESOLVER_IP}\n")
+    return ("unshare", "--mount", "sh", "-c", _ASKING, "sh", str(home))
 
 
 def with_names(home: Path, lines: Iterable[str]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from dragstrip.browsers.firefox.browser import firefox, firefox_version, told
 from dragstrip.browsers.loader.client import loader, loader_version
 from dragstrip.browsers.loader.client import told as told_loader
 from dragstrip.model.browsers import BROWSERS, FIREFOX, LOADER, TODAY, is_path
+from dragstrip.model.names import Transport
 from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.study import Client
 from dragstrip.testbed.testbed import Testbed
@@ -26,9 +27,9 @@ class BrowserKind:
         [Testbed, Client, Protocol, BrowserSettings, Path | None], AbstractContextManager[Driven]
     ]
     """Starts the browser restricted to one protocol. The path is for the browser's log."""
-    told: Callable[[Stack, Mapping[str, str], Mapping[str, str]], BrowserSettings]
-    """Returns the settings for a stack, the addresses of the testbed's hosts, and a page's recorded
-    protocols by host. Stacks with equal settings share a browser."""
+    told: Callable[[Stack, Mapping[str, str], Mapping[str, str], Transport], BrowserSettings]
+    """Returns the settings for a stack, the addresses of the testbed's hosts, a page's recorded
+    protocols by host, and how to ask for names. Stacks with equal settings share a browser."""
     version: Callable[[], str]
     """Returns the browser's name and version. Raises `TestbedError` if the browser is missing."""
 

@@ -10,6 +10,7 @@ from dragstrip.browsers.driven import Driven
 from dragstrip.browsers.registry import kind_of
 from dragstrip.model.browsers import TODAY
 from dragstrip.model.errors import InputError
+from dragstrip.model.names import Transport
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.study import Client
@@ -46,13 +47,14 @@ class OpenBrowsers:
         """Open browsers, least recently used first."""
         self._quic_flags: dict[str, tuple[str, ...]] = {}
 
-    def needed(self, page: Page, stack: Stack) -> OpenBrowser:
-        """Return which browser loads this page over this stack."""
+    def needed(self, page: Page, stack: Stack, ask: Transport = "none") -> OpenBrowser:
+        """Return which browser loads this page over this stack. `ask` says how it asks for
+        names."""
         if page.live and stack.protocol == "h3":
             if page.url not in self._quic_flags:
                 self._quic_flags[page.url] = self._where_quic_is(page)
             return stack.browser, "h3", self._quic_flags[page.url]
-        flags = kind_of(stack.browser).told(stack, self._bed.addresses, page.spoken)
+        flags = kind_of(stack.browser).told(stack, self._bed.addresses, page.spoken, ask)
         return stack.browser, stack.protocol, flags
 
     def get(self, needed: OpenBrowser) -> Driven:

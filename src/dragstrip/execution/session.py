@@ -17,6 +17,7 @@ from dragstrip.execution.orders import MadeVisit, Visitor, VisitOrder
 from dragstrip.model.addresses import servers
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.family import Family
+from dragstrip.model.names import Transport
 from dragstrip.model.page import Page
 from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.study import Client, Study
@@ -54,7 +55,8 @@ def visit_session(
         for page, family in product(rehearsed, families(study)):
             for stack in study.visited:
                 for connection in study.connections:
-                    session.rehearse(study.page(page), stack, connection, family)
+                    for ask in _ways_to_ask(study):
+                        session.rehearse(study.page(page), stack, connection, family, ask)
         patience = Patience()
         last: Visit | None = None
         block: tuple[str, int] | None = None
@@ -81,6 +83,11 @@ def visit_session(
             return structs.replace(last, testbed=start), load
 
         yield visit
+
+
+def _ways_to_ask(study: Study) -> list[Transport]:
+    """How the study's clients ask for names, each way once."""
+    return list(dict.fromkeys(network.ask for network in study.networks))
 
 
 def _start() -> str:
@@ -113,7 +120,11 @@ def open_session(study: Study, artefacts: Path | None = None) -> Iterator["Sessi
         names = (page.name for page in study.pages)
         placed |= {(name, family): layout for name, layout in zip(names, made, strict=True)}
     with contextlib.ExitStack() as resources:
-        bed = resources.enter_context(live_testbed(ca) if live else testbed_of([*placed.values()]))
+        bed = resources.enter_context(
+            live_testbed(ca)
+            if live
+            else testbed_of([*placed.values()], resolves=any(n.resolver for n in study.networks))
+        )
         yield Session(
             bed,
             study.client,
@@ -171,14 +182,15 @@ class Session:
     def visit(self, plan: VisitPlan) -> tuple[Visit, Load]:
         """Make one visit. Raises `TestbedError` or `BrowserError` if the testbed breaks."""
         block = plan.block
-        browser = self.rehearse(plan.page, plan.stack, block.connection, plan.network.family)
+        network, ask = plan.network, plan.network.ask
+        browser = self.rehearse(plan.page, plan.stack, block.connection, network.family, ask)
         plan = replace(
             plan,
             known_misses=self._known(plan.page),
             rehearsed=self._fetched(plan.page, plan.stack, block.connection),
             artefacts=self._artefacts,
         )
-        needed = self._browsers.needed(plan.page, plan.stack)
+        needed = self._browsers.needed(plan.page, plan.stack, ask)
         warm = needed, block.page, block.network, block.connection, plan.stack.name
         if warm not in self._warm:
             self._warm.add(warm)
@@ -192,6 +204,7 @@ class Session:
         stack: Stack,
         connection: ConnectionMode = "first",
         family: Family = 4,
+        ask: Transport = "none",
     ) -> Driven:
         """Rehearse the page unless that is done, and return the browser that visits it with this
         stack. Raises as `visit` does.
@@ -205,7 +218,7 @@ class Session:
             if not page.live:
                 self._bed.serve(page, self._layouts[page.name, family], think=self._think)
             self._serving = page, family
-        needed = self._browsers.needed(page, stack)
+        needed = self._browsers.needed(page, stack, ask)
         if not self._rehearses_each:
             if not self._rehearsals(page, stack, connection):
                 with self._browsers.started(needed) as browser:
@@ -227,6 +240,7 @@ class Session:
     ) -> None:
         self._bed.link.passthrough()
         self._bed.tune(stack)
+        self._bed.resolve(stack)
         with browser.fresh_tab(self._client, self._bed.coded(page, stack)) as tab:
             if connection != "first":
                 load_before(self._bed, tab, page, stack, connection)

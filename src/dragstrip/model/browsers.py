@@ -5,6 +5,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct, structs
 
+from dragstrip.model.names import Transport
+
 
 class Browser(Struct, frozen=True, kw_only=True):
     what: str
@@ -25,6 +27,10 @@ class Browser(Struct, frozen=True, kw_only=True):
     """Whether the browser can slow down the first threads of its pages."""
     load_event_only: bool = False
     """Whether the browser can wait only for a page's load event (`dragstrip.model.done`)."""
+    asks: tuple[Transport, ...] = ()
+    """Ways in which the browser can ask a testbed's resolver for names."""
+    https_records: bool = False
+    """Whether the browser asks for HTTPS records (RFC 9460)."""
     testbeds_only: bool = False
     """Whether the browser resolves names only by the testbed's hosts file."""
     steady: bool = True
@@ -50,6 +56,7 @@ class Browser(Struct, frozen=True, kw_only=True):
 
 
 TODAY = "chromium-headless-shell"
+CHROMIUM = "chromium"
 FIREFOX = "firefox"
 LOADER = "loader"
 
@@ -69,11 +76,23 @@ BROWSERS: Mapping[str, Browser] = {
         packets_per_ack=_CHROMIUM_ACKNOWLEDGES,
         early_hints=True,
         slows_down=True,
+        asks=("udp",),
+    ),
+    CHROMIUM: Browser(
+        what="today's Chromium, the whole browser",
+        speaks=("h1", "h2", "h3"),
+        packets_per_ack=_CHROMIUM_ACKNOWLEDGES,
+        early_hints=True,
+        slows_down=True,
+        asks=("udp", "doh"),
+        https_records=True,
     ),
     FIREFOX: Browser(
         what="Firefox",
         speaks=("h1", "h2", "h3"),
         frames=False,
+        asks=("udp",),
+        https_records=True,
         testbeds_only=True,
         steady=False,
         stamps_early_late=True,
@@ -144,7 +163,7 @@ def is_path(name: str) -> bool:
 def find_browser(name: str) -> Browser:
     """Find a browser by name, or by the absolute path of a Chromium. Raises `ValueError`."""
     if is_path(name):
-        return structs.replace(BROWSERS[TODAY], what=f"the Chromium at {name}")
+        return structs.replace(BROWSERS[CHROMIUM], what=f"the Chromium at {name}")
     if name not in BROWSERS:
         raise ValueError(
             f"unknown browser {name!r}; choose from {', '.join(BROWSERS)}, or give the path of a "

@@ -51,6 +51,21 @@ class Policer(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             raise ValueError("rate_mbps and burst_bytes must be above zero")
 
 
+class Udp(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What UDP meets where a direction begins, and TCP does not, as in networks that block or slow
+    QUIC. Queries to a resolver take another path."""
+
+    delay_ms: float = 0.0
+    """Further delay of UDP in ms."""
+    loss: float = 0.0
+    """Share of UDP packets that are lost; 1 blocks UDP."""
+
+    def __post_init__(self) -> None:
+        require_shares(self, "loss")
+        if self.delay_ms < 0:
+            raise ValueError("delay_ms must not be negative")
+
+
 class HostPath(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Delay and loss that one host adds to a direction (cook2017 section III-A shapes single
     servers)."""
@@ -123,6 +138,8 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     drops_syn_data: bool = False
     """Whether SYNs that carry data are dropped without an answer. A middlebox at the start of the
     direction, before every stage, does it, as some do with TCP Fast Open (RFC 7413 section 7.1)."""
+    udp: Udp | None = None
+    """What UDP meets, and TCP does not, at the start of the direction, before every stage."""
     hosts: tuple[HostPath, ...] = ()
     """Extra delay and loss of single hosts, identified by the origin's address (cook2017 section
     III-A)."""
@@ -229,6 +246,7 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     def most_delay_ms(self) -> float:
         """Longest delay of a packet in ms, without queue, rate and waiting for earlier packets."""
         further = max((p.delay_ms for p in self.hosts), default=0)
+        further += self.udp.delay_ms if self.udp else 0
         return self.delay_ms + self._jitter_bounds_ms[1] + further
 
     @property
@@ -273,6 +291,7 @@ class Counters(Struct, frozen=True, kw_only=True):
     dropped_policer: int = 0
     dropped_handover: int = 0
     dropped_nat: int = 0
+    dropped_udp: int = 0
     told_too_big: int = 0
     """Packets that were too long and about which the link informed the sender."""
     clamped: int = 0
@@ -378,6 +397,13 @@ def _policer(d: Direction) -> Iterator[str]:
 def _middlebox(d: Direction) -> Iterator[str]:
     if d.drops_syn_data:
         yield "drops SYNs with data"
+
+
+def _udp(d: Direction) -> Iterator[str]:
+    if d.udp and d.udp.loss == 1:
+        yield "blocks UDP"
+    elif d.udp:
+        yield f"UDP {plain(d.udp.delay_ms)} ms later, loses {plain(d.udp.loss * 100)} % of it"
 
 
 def _hosts(d: Direction) -> Iterator[str]:
@@ -486,6 +512,14 @@ EFFECTS = (
         wanted=lambda d: d.policer,
         says=_policer,
         counts=(Count("dropped_policer", "dropped by the policer", lambda d: d.policer),),
+    ),
+    Effect(
+        example={"udp": Udp(delay_ms=5, loss=0.1)},
+        wanted=lambda d: d.udp,
+        says=_udp,
+        chance=lambda d: d.udp and 0 < d.udp.loss < 1,
+        reorders=lambda d: d.udp and d.udp.delay_ms,
+        counts=(Count("dropped_udp", "dropped as UDP", lambda d: d.udp and d.udp.loss),),
     ),
 )
 """All effects, in the order in which a network's description names them."""

@@ -185,9 +185,21 @@ def _start(b: object, a: object) -> str:
     return f"search for the packet size {begins}"
 
 
+_DISCOVERED: dict[object, str] = {
+    "direct": "in advance",
+    "alt-svc": "by Alt-Svc",
+    "https": "by HTTPS record",
+    "race": "by a race",
+}
+
+
 def _discovery(b: object, a: object) -> str:
     mixed = "as-recorded" in (a, b)
-    return "each host in its recorded protocol" if mixed else "discovery by Alt-Svc"
+    if mixed:
+        return "each host in its recorded protocol"
+    if {a, b} == {"direct", "alt-svc"}:
+        return "discovery by Alt-Svc"
+    return f"discovery {_DISCOVERED[b]} against {_DISCOVERED[a]}"
 
 
 def _websockets(b: object, a: object) -> str:

@@ -8,6 +8,7 @@ from msgspec import Struct, structs
 from dragstrip.model.background import Background
 from dragstrip.model.effects import STAGES, Direction, Side, Stage
 from dragstrip.model.family import LEAST_MTU, Family
+from dragstrip.model.names import AT_ONCE, Dns, Transport
 from dragstrip.model.steps import LinkPhase, LinkStep, phases
 from dragstrip.model.units import (
     UnitError,
@@ -98,6 +99,8 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     packet's header is 20 bytes longer, so a full packet carries 20 bytes less."""
     at: tuple[LinkStep, ...] = ()
     """What the link becomes during a load, in order of time; `down` and `up` are its start."""
+    dns: Dns | None = None
+    """The resolver that client and page share, and the path to it. None: names resolve at once."""
 
     def __post_init__(self) -> None:
         least = LEAST_MTU[self.family]
@@ -118,9 +121,20 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return tuple(phases(self.down, self.up, self.at))
 
     @property
+    def resolver(self) -> Dns | None:
+        """The resolver, if names take time."""
+        return self.dns if self.dns and self.dns.transport != "none" else None
+
+    @property
+    def ask(self) -> Transport:
+        """How the client asks for names."""
+        return self.dns.transport if self.dns else "none"
+
+    @property
     def chance(self) -> bool:
-        """Whether a packet's fate is random in either direction, see `Direction.chance`."""
-        return any(phase.down.chance or phase.up.chance for phase in self.phases)
+        """Whether a packet's fate is random, see `Direction.chance`, or that of a DNS query."""
+        lossy = bool(self.resolver and self.resolver.loss)
+        return lossy or any(phase.down.chance or phase.up.chance for phase in self.phases)
 
     def direction(self, side: Side) -> Direction:
         return self.down if side == "down" else self.up
@@ -187,6 +201,7 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         if self.family != 4:
             more.append(f"over IPv{self.family}")
         more += [step.describe() for step in self.at]
+        more += [self.resolver.describe()] if self.resolver else []
         return (
             f"down {rate(self.down)}, up {rate(self.up)}; one-way delay "
             f"{plain(self.down.delay_ms)}/{plain(self.up.delay_ms)} ms (round trip "
@@ -195,6 +210,10 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             f"{'' if managed else 'droptail '}queue {queue(self.down)}/{queue(self.up)}"
             + "".join(f"; {said}" for said in more)
         )
+
+    def describe_with_names(self) -> str:
+        """Describe the network, and how names resolve even if no resolver is asked."""
+        return self.describe() + ("" if self.resolver else f"; {AT_ONCE}")
 
     @classmethod
     def parse(cls, text: str) -> Self:

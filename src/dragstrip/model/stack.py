@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from dragstrip.model import servers
-from dragstrip.model.browsers import TODAY, Browser, find_browser
+from dragstrip.model.browsers import BROWSERS, TODAY, Browser, find_browser
 from dragstrip.model.coding import Coding, parse_coding
 from dragstrip.model.servers import OURS, Records, Server
 
@@ -42,6 +42,19 @@ ConnectionMode = Literal["first", "repeat", "repeat-cached"]
 """The browser's state when a visit begins. `first` is cold. For the others, the same page was
 loaded before in the same context; then connections were closed and tickets kept. `repeat` clears
 the cache, `repeat-cached` keeps it."""
+
+
+Discovery = Literal["direct", "alt-svc", "https", "race", "as-recorded"]
+"""How a browser learns of HTTP/3, see `Stack.discovery`."""
+MIXES: Mapping[Discovery, bool] = {
+    "direct": False,
+    "alt-svc": True,
+    "https": True,
+    "race": True,
+    "as-recorded": False,
+}
+"""Whether a host may answer over h2 as well as over h3."""
+_BY_NAME: frozenset[Discovery] = frozenset({"https", "race"})
 
 
 class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -129,10 +142,12 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     websockets: WebSockets = "beside"
     """HTTP/2: the connection that carries WebSockets. HTTP/1.1 and HTTP/3 always have them
     beside."""
-    discovery: Literal["direct", "alt-svc", "as-recorded"] = "direct"
+    discovery: Discovery = "direct"
     """h3: how the browser learns that a host supports it. `direct`: it knows in advance. `alt-svc`:
-    it learns from Alt-Svc (RFC 7838) and so mixes protocols. `as-recorded`: each host uses its
-    recorded protocol, and h2 if none is recorded."""
+    it learns from Alt-Svc (RFC 7838), after an answer over TCP. `https`: it learns from the name's
+    HTTPS record (RFC 9460), before the first connection. `race`: both announce it, and the browser
+    lets TCP and QUIC race. These three mix protocols. `as-recorded`: each host uses its recorded
+    protocol, and h2 if none is recorded."""
     server: str = OURS
     """Name of the server, see `dragstrip.model.servers`."""
     brought: Server | None = None
@@ -222,6 +237,12 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             )
         if self.early_data and not (self.resumption and self.tls != "1.2"):
             raise ValueError("early_data needs tls 1.3 and resumption")
+        if self.by_name and not self.loaded_by.https_records:
+            able = ", ".join(name for name, b in BROWSERS.items() if b.https_records)
+            raise ValueError(
+                f"browser {self.browser} asks for no HTTPS records, which discovery = "
+                f"{self.discovery!r} needs; choose a browser that does: {able}"
+            )
         if self.discovery == "as-recorded" and self.server != OURS:
             raise ValueError(f"server {self.server} cannot serve each host as it was recorded")
         if self.hold_rtts < 0:
@@ -308,7 +329,23 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         the recorded protocol of each host; only the discovery `as-recorded` uses it."""
         if self.discovery == "as-recorded":
             return frozenset({spoken.get(host, "h2")})
-        return frozenset({self.protocol, "h2"} if self.discovery == "alt-svc" else {self.protocol})
+        return frozenset({self.protocol, "h2"} if MIXES[self.discovery] else {self.protocol})
+
+    @property
+    def announced(self) -> tuple[str, ...]:
+        """The protocols that each host's HTTPS record names, in order (RFC 9460 section 7.1); empty
+        without such records."""
+        return ("h3", "h2") if self.by_name else ()
+
+    @property
+    def by_name(self) -> bool:
+        """Whether the client learns of HTTP/3 by its resolver."""
+        return self.discovery in _BY_NAME
+
+    @property
+    def announces(self) -> bool:
+        """Whether answers announce HTTP/3 by Alt-Svc."""
+        return self.discovery in ("alt-svc", "race")
 
     @property
     def paced(self) -> bool:
@@ -472,6 +509,8 @@ _WORDS: Mapping[str, tuple[str, Any]] = {
         {
             "direct": "asked for directly",
             "alt-svc": "discovered by Alt-Svc, after TCP",
+            "https": "discovered by the name's HTTPS record, before any connection",
+            "race": "raced against TCP, once HTTPS record or Alt-Svc announce it",
             "as-recorded": "only for hosts recorded in it; each other in its recorded protocol",
         }.__getitem__,
     ),

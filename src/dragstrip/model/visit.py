@@ -14,6 +14,7 @@ from dragstrip.model.background import BackgroundReport
 from dragstrip.model.clock import ClockKind
 from dragstrip.model.done import AT_LOAD
 from dragstrip.model.effects import DROPS, Counters, Side
+from dragstrip.model.lookups import Lookup
 from dragstrip.model.page import address
 from dragstrip.model.sockets import ServedSocket, Socket
 from dragstrip.model.stack import ConnectionMode, Protocol, SlowStartExit
@@ -500,6 +501,15 @@ class LinkReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.down if side == "down" else self.up
 
 
+class NamesReport(Struct, frozen=True, kw_only=True):
+    """How the client resolved names during a visit."""
+
+    lookups: tuple[Lookup, ...]
+    """Every query that reached the resolver, as it logged them."""
+    path: LinkReport
+    """Counters of the path to the resolver: `up` leads there."""
+
+
 class HostReport(Struct, frozen=True, kw_only=True):
     """State and load of the machine during the visit."""
 
@@ -703,6 +713,8 @@ class Visit(Struct, frozen=True, kw_only=True):
     """Congestion control of the TCP connections that were open at the end, as the kernel reports
     it, if the server reports no transport state."""
     link: LinkReport | None = None
+    names: NamesReport | None = None
+    """How names were resolved; None if they were resolved at once, and in older capsules."""
     host: HostReport | None = None
     overhead: Overhead | None = None
     unchecked: tuple[str, ...] = ()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import product
 
 from dragstrip.model.addresses import Addresses, servers
+from dragstrip.model.browsers import BROWSERS
 from dragstrip.model.done import AT_LOAD
 from dragstrip.model.effects import HostPath
 from dragstrip.model.errors import InputError
@@ -31,6 +32,7 @@ def check(
         _check_live(networks, stacks)
     check_clients(stacks)
     _check_family(networks, stacks, live=live)
+    _check_names(networks, stacks, live=live)
     _check_done(pages, stacks)
     _check_hints(pages, stacks)
     _check_ports(pages, stacks)
@@ -107,6 +109,37 @@ def _check_paths(
                     f"an address on page {page.name}: give both the same, or use "
                     'addresses = "one-each"'
                 )
+
+
+def _check_names(networks: Sequence[Network], stacks: Sequence[Stack], *, live: bool) -> None:
+    """Raise `InputError` for a resolver that a stack's browser cannot ask, or that it lacks."""
+    for network, stack in product(networks, stacks):
+        browser, ask = stack.loaded_by, network.ask
+        if stack.by_name and ask == "none":
+            raise InputError(
+                f"stack {stack.name!r} finds HTTP/3 by its host's HTTPS record, and network "
+                f"{network.name!r} has no resolver: give it dns = {{ delay_ms = 10 }}"
+            )
+        if ask == "none":
+            continue
+        where = f"network {network.name!r} has a resolver (dns)"
+        if live:
+            raise InputError(f"{where}, and a live page's names are the internet's: omit dns")
+        if network.family != 4:
+            raise InputError(f"{where}, which knows IPv4 only: omit dns, or give family = 4")
+        if browser.follows_graphs:
+            raise InputError(
+                f"{where}, and stack {stack.name!r} is loaded by the load generator, which "
+                "asks for no names: omit dns, or race it in a browser"
+            )
+        if ask not in browser.asks:
+            able = [name for name, b in BROWSERS.items() if ask in b.asks]
+            how = "by HTTPS" if ask == "doh" else "by UDP"
+            raise InputError(
+                f"{where} that is asked {how}, and stack {stack.name!r} is loaded by "
+                f"{browser.what}, which cannot ask so: race it in {' or '.join(able)}, such as by "
+                f"--browser {able[-1]}"
+            )
 
 
 def _check_done(pages: Sequence[Page], stacks: Sequence[Stack]) -> None:

@@ -48,6 +48,13 @@ BASE = (
     ),
     SystemPackage(name="caddy", brings="caddy", use="the stacks caddy-*", needed=False),
 )
+CHROMIUM_PACKAGES = (
+    SystemPackage(
+        name="chromium",
+        brings="/usr/lib/chromium/chromium",
+        use="HTTPS records and DNS over HTTPS in Chromium",
+    ),
+)
 FIREFOX_PACKAGES = (
     SystemPackage(name="firefox-esr", brings="firefox-esr", use="the stacks *-firefox"),
 )

@@ -1,4 +1,4 @@
-"""Finds the three Rust programs: in the wheel, or freshly built in a checkout."""
+"""Finds the Rust programs: in the wheel, or freshly built in a checkout."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ same folder."""
 
 
 def program(name: str) -> str:
-    """Return the path of `dragstrip-link`, `dragstrip-origin` or `dragstrip-loader`.
+    """Return the path of a program, such as `dragstrip-link`.
 
     Raises `TestbedError`, which says how to build the program.
     """

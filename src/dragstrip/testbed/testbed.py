@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dragstrip.model.family import Family, family_of
+from dragstrip.model.names import Dns
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
 from dragstrip.pages.coded import coded
@@ -13,10 +14,11 @@ from dragstrip.testbed.net.kernel import Kernel
 from dragstrip.testbed.net.layout import Layout, one_each
 from dragstrip.testbed.net.link import Link, emulated_link
 from dragstrip.testbed.net.namespaces import Namespaces, namespaces
-from dragstrip.testbed.net.wires import wire_up
+from dragstrip.testbed.net.wires import RESOLVER_IP, wire_up
+from dragstrip.testbed.resolver import Resolver, Service, resolver
 from dragstrip.testbed.servers import servers
 from dragstrip.testbed.servers.origin import RunningServer
-from dragstrip.testbed.servers.site import addresses_of, places_of
+from dragstrip.testbed.servers.site import PORT, addresses_of, places_of, port_of
 from dragstrip.testbed.workspace import workspace
 
 
@@ -36,6 +38,8 @@ class Testbed:
     """The client's `resolv.conf` if the testbed leads to the caller's network. None if the client
     resolves only the hosts in `addresses`."""
     layout: Layout = field(default_factory=lambda: one_each(()))
+    resolver: Resolver | None = None
+    """The testbed's resolver; None if every name resolves at once."""
 
     @property
     def addresses(self) -> Mapping[str, str]:
@@ -51,6 +55,25 @@ class Testbed:
     def places(self, stack: Stack) -> dict[str, str]:
         """Return ``IP:PORT`` at which the stack's server answers https, by host."""
         return places_of(stack.serving, self.addresses)
+
+    def resolve(
+        self, stack: Stack, dns: Dns | None = None, seed: int = 0, *, again: bool = False
+    ) -> None:
+        """Answer look-ups for this stack's server from now on, as `dns` says; None answers at once.
+        In a visit `again`, the resolver knows every name. Raises `TestbedError`."""
+        if self.resolver is None:
+            return
+        hosts = addresses_of(stack.serving, self.addresses)
+        port = port_of(stack.serving)
+        service = Service(alpn=stack.announced, port=None if port == PORT else port)
+        self.resolver.begin(
+            dns,
+            hosts,
+            dict.fromkeys(hosts, service) if stack.announced else {},
+            seed,
+            unknown=dns.unknown(hosts, seed) if dns and not again else frozenset(),
+            forget=not again,
+        )
 
     def coded(self, page: Page, stack: Stack) -> Page:
         """Return the page in the content coding in which the stack's server sends it."""
@@ -75,9 +98,13 @@ def testbed(hosts: Sequence[str]) -> Iterator[Testbed]:
 
 
 @contextlib.contextmanager
-def testbed_of(layouts: Sequence[Layout]) -> Iterator[Testbed]:
+def testbed_of(
+    layouts: Sequence[Layout],
+    *,
+    resolves: bool = False,  # noqa: PT028 (no test, whatever its name begins with)
+) -> Iterator[Testbed]:
     """Open a testbed with these addresses. The first layout is used at once, each other layout with
-    the pages that need it.
+    the pages that need it. A testbed that `resolves` names has a resolver.
 
     Any number of testbeds may exist at once. No process or file stays behind, however the owner
     ends. Raises `TestbedError` if this machine cannot make a testbed.
@@ -91,7 +118,12 @@ def testbed_of(layouts: Sequence[Layout]) -> Iterator[Testbed]:
         with (
             emulated_link(spaces, errors, first.addresses) as link,
             servers(spaces, folder, first) as server,
+            contextlib.ExitStack() as more,
         ):
+            names = None
+            if resolves:
+                secrets = server.certificates([RESOLVER_IP])[RESOLVER_IP]
+                names = more.enter_context(resolver(spaces, folder, secrets))
             yield Testbed(
                 spaces=spaces,
                 workspace=folder,
@@ -99,4 +131,5 @@ def testbed_of(layouts: Sequence[Layout]) -> Iterator[Testbed]:
                 origin=server,
                 kernel=Kernel(spaces, at_origin=server.pid, families=families),
                 layout=first,
+                resolver=names,
             )

@@ -1,9 +1,12 @@
-"""Checks that the browser used QUIC as it should, for stacks that discover it by Alt-Svc (RFC
-7838).
+"""Checks that the browser used QUIC as it should, for stacks that discover it.
 
-As measured with Chromium 156 on 13 pages, the browser connects by QUIC at the first request to a
-host after an answer has announced h3, on first and repeat visits. Until it is connected, requests
-use h2.
+By Alt-Svc (RFC 7838): as measured with Chromium 156 on 13 pages, the browser connects by QUIC at
+the first request to a host after an answer has announced h3, on first and repeat visits. Until it
+is connected, requests use h2.
+
+By the name's HTTPS record (RFC 9460): Chromium 156 connects by QUIC before the first
+request, as long as UDP passes. Where both announce it, browsers race QUIC against TCP, and either
+may win.
 """
 
 from collections import defaultdict
@@ -57,6 +60,47 @@ def discovered(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]
     ):
         if hosts:
             yield Reason("fallback", f"{len(hosts)} hosts {what}: {some(hosts)}")
+
+
+def announced(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
+    """Reasons if a name lacked the HTTPS record that the stack promises, or if the browser did not
+    ask for it, or used TCP first although QUIC was announced and nothing of it was lost."""
+    if not stack.by_name or visit.names is None:
+        return
+    path = visit.names.path
+    lost = path.down.dropped or path.up.dropped
+    asked = {x.name: x.answers for x in visit.names.lookups if x.kind == "HTTPS"}
+    hosts = _by_host(visit)
+    bare = [host for host in hosts if asked.get(host) == 0]
+    if bare:
+        yield Reason("stack-drift", f"names have no HTTPS record: {some(bare)}")
+    looked = {x.name for x in visit.names.lookups}
+    unasked = [host for host in hosts if host in looked and host not in asked]
+    if unasked and not lost:
+        yield Reason("stack-drift", f"the browser asked for no HTTPS record of {some(unasked)}")
+    if stack.discovery != "https" or lost or _slowed(network):
+        return
+    late = [
+        host
+        for host, requests in hosts.items()
+        if host not in (*bare, *unasked)
+        and min(requests, key=lambda r: r.start_ms).protocol != "h3"
+        and not any(end and end.dropped for end in (_udp(visit, host, s) for s in _SIDES))
+    ]
+    if late:
+        yield Reason(
+            "fallback",
+            f"{len(late)} hosts announced h3 by their names, but the first request used TCP: "
+            + some(late),
+        )
+
+
+_SIDES: tuple[Side, Side] = ("up", "down")
+
+
+def _slowed(network: Network) -> bool:
+    """Whether the network treats UDP worse than TCP."""
+    return bool(network.up.udp or network.down.udp)
 
 
 def _by_host(visit: Visit) -> dict[str, list[Request]]:

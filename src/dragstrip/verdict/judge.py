@@ -31,6 +31,7 @@ from dragstrip.verdict import (
     hint_checks,
     host_checks,
     link_checks,
+    names_checks,
     nat_checks,
     path_checks,
     request_checks,
@@ -133,6 +134,7 @@ def judge(
         *_reasons(visit, page, network, stack, limits),
         *server_checks.laid_out(visit, page, addresses),
         *server_checks.coalesced(visit, page, stack, addresses),
+        *names_checks.resolved(visit, network, limits, clock),
         *host,
     )
 
@@ -181,6 +183,7 @@ def _reasons(
         yield from hint_checks.early_hints(visit, stack)
     yield from request_checks.aborted(visit, limits)
     yield from discovery_checks.discovered(visit, network, stack)
+    yield from discovery_checks.announced(visit, network, stack)
     yield from cache_checks.cold(visit, page, stack)
     yield from stack_checks.handshakes(visit, stack)
     yield from early_checks.early_data(visit, page, network, stack)

@@ -71,6 +71,19 @@ def _of_steps(got: DirectionReport, *, handover: bool, nat: bool) -> Iterator[st
             yield f"{seen} packets were {count.words}, which the network does not ask for"
 
 
+def carried(
+    report: LinkReport, down: Direction, up: Direction, limits: Thresholds, clock: Clock
+) -> Iterator[str]:
+    """Faults of a path beside the link, such as that to the resolver."""
+    sides: tuple[tuple[Side, Direction], ...] = (("down", down), ("up", up))
+    for side, asked in sides:
+        got = report.direction(side)
+        yield from _drift(side, asked, got, limits)
+        late_us = got.lateness_max_us
+        if clock.virtual and late_us and late_us > clock.lateness_us(limits.virtual_lateness_us):
+            yield f"{side}: a packet left {late_us:.0f} us late in {clock.short}"
+
+
 def punctual(visit: Visit, limits: Thresholds, clock: Clock) -> Iterator[Reason]:
     """Yield reasons if packets left late. In virtual time, only a defect of the link or a system
     call under way can make a packet late."""

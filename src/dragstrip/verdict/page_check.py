@@ -84,7 +84,7 @@ def check(page: Page, client: Client, clock: Clock = REAL, browser: str = TODAY)
             stack = Stack(name=protocol, protocol=protocol, browser=browser)
             bed.origin.tune(stack)
             bed.origin.log()
-            told = kind.told(stack, bed.addresses, page.spoken)
+            told = kind.told(stack, bed.addresses, page.spoken, "none")
             with kind.start(bed, client, protocol, told, None) as started:
                 with started.fresh_tab(patient, page) as tab:
                     loaded = tab.load(page.url)

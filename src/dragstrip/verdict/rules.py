@@ -28,6 +28,9 @@ CHANGES: Mapping[int, tuple[str, ...]] = {
         "a link that changes during a load is judged phase by phase, and when and how it changed",
         "where the origin saw QUIC clients is judged, and whether it lets them move",
         "a stack that searches for its packet size may end with any size between both its fields",
+        "names of a network with a resolver are judged, by the resolver's log, its path's counters "
+        "and the server's times",
+        "HTTP/3 that a name's HTTPS record announces is judged",
     ),
     20: (
         "what the link's active queue management must drop or mark is judged, and what it cannot",

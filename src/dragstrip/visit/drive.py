@@ -75,6 +75,7 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
     with browser.fresh_tab(plan.client, bed.coded(plan.page, plan.stack)) as tab:
         again = plan.block.connection != "first"
         primed = prime(bed, tab, plan) if again else None
+        bed.resolve(plan.stack, plan.network.resolver, plan.block.seed, again=again)
         before = bed.origin.log()  # removes entries that belong to no visit
         wire = Wire(bed, browser.key_log, plan.client, plan.artefacts)
         bed.link.configure(plan.network, plan.block.seed, wire.record)
@@ -90,10 +91,13 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
             loaded = tab.load(plan.page.url)
             ended, over_us = time.monotonic(), time.time() * 1e6
             link = bed.link.report()
+            names = bed.resolver.report() if bed.resolver and plan.network.resolver else None
             host_report, threads = host.report(), queue.look()
             spent_s = _spent(browser_cpu_s, browser.cpu_s())
             bed.origin.look()
             bed.link.passthrough()  # connections still open close fast, and outside the visit
+            if bed.resolver:
+                bed.resolver.at_once()
             sent = others.stop()
         reading, slowdown = time.monotonic(), None
         if loaded.outcome == "loaded":
@@ -163,6 +167,7 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
         connections=log.connections,
         congestion=log.congestion,
         link=link,
+        names=names,
         host=_completed(host_report, threads, spent_s, origin_cpu_s),
         overhead=Overhead(
             prepare_ms=(navigated - begun) * 1000,
@@ -184,6 +189,7 @@ def prime(bed: Testbed, tab: Tab, plan: VisitPlan) -> PrimedHosts:
     limit or loss, so chance plays no part.
     """
     bed.link.configure(_delay_only(plan.network), plan.block.seed)
+    bed.resolve(plan.stack)
     primed = load_before(bed, tab, plan.page, plan.stack, plan.block.connection)
     if plan.stack.transport == "quic" and (rtts := plan.stack.loaded_by.drain_rtts):
         time.sleep(_LEAST_DRAIN_S + rtts * plan.network.rtt_ms / 1000)
@@ -206,7 +212,7 @@ def load_before(
     log = bed.origin.log()
     if connection == "repeat":
         announced = {s.host for s in log.requests if s.end_us and s.url.startswith("https:")}
-        tab.forget_cache(sorted(announced) if stack.discovery == "alt-svc" else ())
+        tab.forget_cache(sorted(announced) if stack.announces else ())
     primed = PrimedHosts(hosts=_with_own_connection(log), quic=_with_own_connection(log, over="h3"))
     for _ in range(_CLOSINGS):  # after the page's end, the browser requests again what was cut off
         time.sleep(_ASKS_AGAIN_S)

@@ -11,6 +11,7 @@ from msgspec import Struct
 from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Request, Visit
+from dragstrip.visit import names
 from dragstrip.visit.carried import address_of, coalesced
 from dragstrip.visit.ideal import ideal_ms
 from dragstrip.visit.intervals import union_ms
@@ -257,6 +258,40 @@ METRICS: tuple[Metric, ...] = (
         "HAR 1.2, connect",
         alone(connect_to_request_ms),
         early=True,
+    ),
+    Metric(
+        "names_ms",
+        "ms",
+        "lower",
+        "time with a name being looked up at the testbed's resolver",
+        "HAR 1.2, dns",
+        alone(names.waited_ms),
+        early=True,
+    ),
+    Metric(
+        "document_name_ms",
+        "ms",
+        "lower",
+        "look-up of the document's name",
+        "HAR 1.2, dns",
+        alone(names.document_ms),
+        early=True,
+    ),
+    Metric(
+        "lookups",
+        "count",
+        "neither",
+        "queries for the page's names that reached the resolver",
+        "the resolver's log",
+        alone(names.lookups),
+    ),
+    Metric(
+        "discovered_hosts",
+        "count",
+        "neither",
+        "hosts whose first answer came over HTTP/3, where the browser has to discover it",
+        "browser",
+        names.discovered_hosts,
     ),
     Metric(
         "requests",

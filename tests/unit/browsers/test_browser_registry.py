@@ -16,7 +16,7 @@ class Bed:
 
 def test_every_browser_that_a_stack_may_name_can_be_driven():
     for name in (*BROWSERS, "/opt/mine/chrome"):
-        assert kind_of(name).told(find_stack("h1"), {"a.test": "10.64.1.1"}, {}) is not None
+        assert kind_of(name).told(find_stack("h1"), {"a.test": "10.64.1.1"}, {}, "none") is not None
 
 
 def test_a_toy_browser_is_started_once_for_all_that_tell_it_the_same(monkeypatch):
@@ -29,7 +29,7 @@ def test_a_toy_browser_is_started_once_for_all_that_tell_it_the_same(monkeypatch
 
     kind = BrowserKind(
         start=toy,
-        told=lambda stack, addresses, spoken: (stack.protocol, *addresses),
+        told=lambda stack, addresses, spoken, ask: (stack.protocol, *addresses),
         version=lambda: "Toy 1.0",
     )
     monkeypatch.setattr("dragstrip.execution.open_browsers.kind_of", lambda browser: kind)
@@ -53,7 +53,7 @@ def test_the_browser_that_was_used_longest_ago_makes_room(monkeypatch):
         said.append(f"-{protocol}")
 
     kind = BrowserKind(
-        start=toy, told=lambda stack, addresses, spoken: (), version=lambda: "Toy 1.0"
+        start=toy, told=lambda stack, addresses, spoken, ask: (), version=lambda: "Toy 1.0"
     )
     monkeypatch.setattr("dragstrip.execution.open_browsers.kind_of", lambda browser: kind)
     made = study()

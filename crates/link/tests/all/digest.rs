@@ -165,7 +165,7 @@ fn every_effect_does_to_every_packet_what_it_always_did() {
     }
     assert_eq!(changed, Vec::<String>::new());
     let all = [
-        "-", "aqm", "host", "loss", "marked", "mtu", "policer", "queue", "syn_data",
+        "-", "aqm", "host", "loss", "marked", "mtu", "policer", "queue", "syn_data", "udp",
     ];
     assert_eq!(causes.iter().map(String::as_str).collect::<Vec<_>>(), all);
 }

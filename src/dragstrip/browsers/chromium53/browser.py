@@ -34,6 +34,7 @@ from dragstrip.browsers.place import (
     living_in,
     with_names,
 )
+from dragstrip.model.names import Transport
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
@@ -193,7 +194,10 @@ def chromium53(bed: Testbed, client: Client, hosts: Sequence[str]) -> Iterator[C
 
 
 def host_lines(
-    stack: Stack, addresses: Mapping[str, str], spoken: Mapping[str, str] = MappingProxyType({})
+    stack: Stack,
+    addresses: Mapping[str, str],
+    spoken: Mapping[str, str] = MappingProxyType({}),
+    ask: Transport = "none",
 ) -> tuple[str, ...]:
     """Return lines of a hosts file that map the testbed's hosts to the stack's server."""
     found = addresses_of(stack.serving, addresses)

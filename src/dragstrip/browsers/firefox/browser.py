@@ -25,9 +25,19 @@ from dragstrip.browsers.errors import BrowserError
 from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.firefox import bidi
 from dragstrip.browsers.load import Load, done_of
-from dragstrip.browsers.place import AS_NOBODY, child, fresh_home, living_in, with_names
+from dragstrip.browsers.place import (
+    AS_NOBODY,
+    asked,
+    asking,
+    child,
+    fresh_home,
+    living_in,
+    with_names,
+    with_resolver,
+)
+from dragstrip.model.names import Transport
 from dragstrip.model.page import Page
-from dragstrip.model.stack import Protocol, Stack
+from dragstrip.model.stack import MIXES, Protocol, Stack
 from dragstrip.model.study import Client
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.servers.site import PORT, addresses_of, port_of
@@ -84,6 +94,9 @@ _PREFERENCES: Mapping[str, Preference] = {
     "browser.cache.memory.capacity": 256 * 1024,
     "browser.cache.memory.max_entry_size": 50 * 1024,
 }
+_ASKS: Mapping[Transport, Mapping[str, Preference]] = {
+    "udp": {"network.dns.native_https_query": True},
+}
 _PROTOCOL: Mapping[str, Mapping[str, Preference]] = {
     "h1": {"network.http.http2.enabled": False, "network.http.http3.enable": False},
     "h2": {"network.http.http3.enable": False},
@@ -96,10 +109,13 @@ _PROTOCOL: Mapping[str, Mapping[str, Preference]] = {
 
 
 def told(
-    stack: Stack, addresses: Mapping[str, str], spoken: Mapping[str, str] = MappingProxyType({})
+    stack: Stack,
+    addresses: Mapping[str, str],
+    spoken: Mapping[str, str] = MappingProxyType({}),
+    ask: Transport = "none",
 ) -> tuple[str, ...]:
     """Return lines of a hosts file for the stack's server, and lines with the preferences that the
-    stack needs."""
+    stack needs. A browser that asks a resolver gets no hosts."""
     found = addresses_of(stack.serving, addresses)
     port = port_of(stack.serving)
     wanted: dict[str, Preference] = {}
@@ -107,13 +123,13 @@ def told(
         wanted["security.tls.enable_0rtt_data"] = stack.early_data
     if port != PORT:
         wanted["network.socket.forcePort"] = f"{PORT}={port}"
-    if stack.protocol == "h3" and stack.discovery != "alt-svc":
+    if stack.protocol == "h3" and not MIXES[stack.discovery]:
         over_quic = [host for host in found if "h3" in stack.protocols(host, spoken)]
         known = ",".join(f"{host};h3=:{port}" for host in over_quic)
         wanted["network.http.http3.alt-svc-mapping-for-testing"] = known
         wanted["network.http.http3.force-use-alt-svc-mapping-for-testing"] = True
         wanted["network.http.http3.backup_timer_delay"] = 0  # no TCP connection opened as a reserve
-    lines = (f"{ip} {host}" for host, ip in found.items())
+    lines = asking(ask) or (f"{ip} {host}" for host, ip in found.items())
     return (*lines, *(_line(name, value) for name, value in wanted.items()))
 
 
@@ -211,15 +227,18 @@ def firefox(
     `TestbedError` and `BrowserError`."""
     program, place = find_firefox(), inside(bed)
     home = fresh_home(place, f"firefox-{protocol}", _PROFILE)
+    ask, lines = asked(lines)
     prefs = [line for line in lines if line.startswith(_PREF)]
-    prefs += [_line(name, value) for name, value in {**_PREFERENCES, **_PROTOCOL[protocol]}.items()]
+    usual = {**_PREFERENCES, **_PROTOCOL[protocol], **_ASKS.get(ask, {})}
+    prefs += [_line(name, value) for name, value in usual.items()]
     (home / _PROFILE / "user.js").write_text("\n".join((*prefs, "")))
     environment = {"MOZ_HEADLESS": "1", "MOZ_CRASHREPORTER_DISABLE": "1", **_NO_SANDBOX}
     if client.pcap:
         environment["SSLKEYLOGFILE"] = str(home / _KEY_LOG)
+    hosts = [line for line in lines if not line.startswith(_PREF)]
     argv = (
         *_ALONE,
-        *with_names(home, (line for line in lines if not line.startswith(_PREF))),
+        *(with_names(home, hosts) if ask == "none" else with_resolver(home)),
         *(AS_NOBODY if place.drop_root else ()),
         *living_in(home),
         *(f"{name}={value}" for name, value in environment.items()),

@@ -21,6 +21,7 @@ from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.load import Load
 from dragstrip.browsers.loader.wire import LoaderAnswer, page_of, read
 from dragstrip.model.graph import Graph
+from dragstrip.model.names import Transport
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
@@ -39,7 +40,10 @@ _GRACE_S = 10.0
 
 
 def told(
-    stack: Stack, addresses: Mapping[str, str], spoken: Mapping[str, str] = MappingProxyType({})
+    stack: Stack,
+    addresses: Mapping[str, str],
+    spoken: Mapping[str, str] = MappingProxyType({}),
+    ask: Transport = "none",
 ) -> tuple[str, ...]:
     """Return a stack's settings, as JSON that is sent with each load."""
     places = places_of(stack.serving, addresses)

@@ -172,6 +172,11 @@ def _run(
     exposed: Sequence[ExposedPort],
     socket: Path | None,
 ) -> tuple[LinkReport, LinkSummary]:
+    if network.resolver:
+        raise InputError(
+            f"network {network.name!r} has a resolver (dns), and `dragstrip link` asks those of "
+            "this machine: give a network without dns"
+        )
     choice = way or (UplinkKind.pasta if os.geteuid() else UplinkKind.veth)
     if choice is UplinkKind.veth and os.geteuid():
         raise InputError("--uplink veth needs root; leave it out")

@@ -16,6 +16,7 @@ from dragstrip.testbed.packages import HEADLESS, SystemPackage
 GROUPS: dict[str, tuple[SystemPackage, ...]] = {
     "races": packages.BASE,
     "firefox": packages.FIREFOX_PACKAGES,
+    "chromium": packages.CHROMIUM_PACKAGES,
     "virtual": (
         *(SystemPackage(name=p, brings=b, use="building the kernel") for b, p in PROGRAMS.items()),
         SystemPackage(name="libc6-dev", brings="/usr/include/stdio.h", use="building the kernel"),
@@ -31,9 +32,9 @@ def setup(
     groups: Annotated[
         list[str] | None,
         typer.Argument(
-            help="What to install packages for (default: races). `firefox` and `virtual` are "
-            "extras.",
-            metavar="[races|firefox|virtual]...",
+            help="What to install packages for (default: races). `firefox`, `chromium` and "
+            "`virtual` are extras.",
+            metavar="[races|firefox|chromium|virtual]...",
             show_default=False,
         ),
     ] = None,

@@ -26,6 +26,8 @@ _LEGACY_FAINT: dict[Protocol, str] = {"gquic": "#94b8b1", "spdy": "#dbe0f4"}
 """Colours of a protocol's predecessor: the same hue, lighter or darker."""
 UNKNOWN = "#8b8f98"
 QUEUE, CONNECT, TLS = "#c9ccd3", "#9aa0ab", "#5c626e"
+NAME = "#a08ac0"
+"""The colour of a name's look-up."""
 ALARM = "#b3261e"
 
 _DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3))

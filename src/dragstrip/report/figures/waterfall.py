@@ -29,9 +29,9 @@ class Phase(Struct, frozen=True):
     end_ms: float
 
 
-def phases(request: Request, until_ms: float) -> list[Phase]:
-    """Return the phases of a request: queue, connect, TLS, wait and receive, in order and without
-    overlap. Empty phases are left out.
+def phases(request: Request, until_ms: float, *, names: bool = False) -> list[Phase]:
+    """Return the phases of a request: queue, name, connect, TLS, wait and receive, in order and
+    without overlap. Empty phases are left out, and so is name unless the visit looked `names` up.
 
     A timestamp that the browser did not give ends no phase. QUIC connects and secures a connection
     with one handshake, which browsers report as TLS. A request without an end is drawn to
@@ -39,7 +39,10 @@ def phases(request: Request, until_ms: float) -> list[Phase]:
     """
     end = request.end_ms if request.end_ms is not None else until_ms
     connect = request.connect_start_ms
+    known = request.dns_end_ms if names else None
     marks = (
+        ("queue", request.dns_start_ms if known is not None else None),
+        ("name", known),
         ("queue", connect if connect is not None else request.send_start_ms),
         ("connect", request.tls_start_ms if connect is not None else None),
         ("tls" if request.tls_start_ms is not None else "connect", request.connect_end_ms),
@@ -98,7 +101,8 @@ def _rows(
         yield _text(LABEL, top - 5, _about(group, hosts[1:]), "about")
         for request in group:
             named = request.host if request.host != hosts[0] else ""
-            yield _request(request, named, end_ms or until_ms, scale, top, row)
+            found = phases(request, end_ms or until_ms, names=visit.names is not None)
+            yield _request(request, named, found, scale, top, row)
             top += row
 
 
@@ -114,10 +118,11 @@ def _about(group: Sequence[Request], others: Sequence[str]) -> str:
     return " \N{MIDDLE DOT} ".join([*said, size(sum(r.wire_bytes for r in group))])
 
 
-def _request(request: Request, host: str, end_ms: float, scale: float, top: float, row: int) -> str:
-    """Draw one request as SVG. The request's host is named unless it is `host`, the group's
-    first."""
-    found = phases(request, end_ms)
+def _request(
+    request: Request, host: str, found: Sequence[Phase], scale: float, top: float, row: int
+) -> str:
+    """Draw one request with these phases as SVG. The request's host is named unless it is `host`,
+    the group's first."""
     bars = "".join(_bar(p, request, scale, top, row) for p in found)
     label = _text(12, top + row - 3, _path(host, request.url, row), "path")
     failed = ""
@@ -134,6 +139,7 @@ def _request(request: Request, host: str, end_ms: float, scale: float, top: floa
 def _bar(phase: Phase, request: Request, scale: float, top: float, row: int) -> str:
     fill = {
         "queue": palette.QUEUE,
+        "name": palette.NAME,
         "connect": palette.CONNECT,
         "tls": palette.TLS,
         "wait": palette.faint(request.protocol),

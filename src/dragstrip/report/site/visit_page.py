@@ -9,6 +9,7 @@ from msgspec import Struct, structs
 from dragstrip.model.errors import InputError
 from dragstrip.model.network import Network
 from dragstrip.model.reasons import REASONS, Meaning
+from dragstrip.model.stack import MIXES
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Reason, ReasonCode, Visit
 from dragstrip.report.data.cells import ReportCell
@@ -23,6 +24,7 @@ from dragstrip.results.lookup import Lookup
 from dragstrip.results.observed import metrics_of
 from dragstrip.results.packets import NoTshark
 from dragstrip.visit.carried import ConnectionLoad, carried
+from dragstrip.visit.names import winners
 
 CHARTED = ("typical", "asked for")
 """Kinds of visits whose packets are charted, see `ShownVisit.why`."""
@@ -45,6 +47,8 @@ class VisitPage(Struct, frozen=True, kw_only=True):
     """Why there are no charts although packets were kept; empty otherwise."""
     artefacts: tuple[Artefact, ...]
     connections: tuple[ConnectionLoad, ...]
+    winners: str
+    """The protocol of each host's first answer, if the browser had to discover HTTP/3."""
     metrics: tuple[tuple[str, str, str, str], ...]
     """Name, meaning and value of each metric, and the median of the visit's cell and stack."""
 
@@ -82,6 +86,7 @@ def draw(
             readings=tuple((r, REASONS[r.code]) for r in visit.reasons),
             artefacts=tuple(artefacts(capsule.path, visit)),
             connections=tuple(carried(visit)),
+            winners=_winners(study, visit),
             metrics=tuple(_metrics(study, cell, visit)),
         )
         for s, counts, visit in found
@@ -127,6 +132,12 @@ def _waterfall(visit: Visit, until_ms: float, network: Network) -> Markup | None
 
 def _end_ms(visit: Visit) -> float:
     return max([visit.plt_ms or 0, *(r.end_ms or r.start_ms for r in visit.requests)])
+
+
+def _winners(study: Study, visit: Visit) -> str:
+    if not MIXES[study.stack(visit.stack).discovery]:
+        return ""
+    return ", ".join(f"{protocol} {host}" for host, protocol in winners(visit).items())
 
 
 def _metrics(study: Study, cell: ReportCell, visit: Visit) -> Iterator[tuple[str, str, str, str]]:

@@ -76,7 +76,7 @@ def _table(cell: ReportCell) -> Table:
     first = cell.results[0].stack.name
     table = Table(
         title=cell.title,
-        caption=cell.network.describe(),
+        caption=cell.network.describe() if cell.page.live else cell.network.describe_with_names(),
         title_justify="left",
         caption_justify="left",
         title_style="bold",

@@ -166,14 +166,17 @@ def _wired(direction: Direction, addresses: Mapping[str, str]) -> dict[str, Any]
 
 @contextlib.contextmanager
 def emulated_link(
-    spaces: Namespaces, errors: Path, addresses: Mapping[str, str] = MappingProxyType({})
+    spaces: Namespaces,
+    errors: Path,
+    addresses: Mapping[str, str] = MappingProxyType({}),
+    ends: tuple[str, str] = ("client", "origin"),
 ) -> Iterator[Link]:
-    """Run the link between the `client` and `origin` interfaces of the link namespace.
+    """Run the link between two interfaces of the link namespace, the client's end first.
 
     The link's stderr goes to the file `errors`. `addresses` are those of the hosts that a network
     may name. If the environment has `EXACT_TIMERS`, the link relies on timers to fire in time.
     """
-    argv = [program("dragstrip-link"), "--client", "client", "--origin", "origin"]
+    argv = [program("dragstrip-link"), "--client", ends[0], "--origin", ends[1]]
     if os.environ.get(EXACT_TIMERS):
         argv.append("--exact-timers")
     with json_process("dragstrip-link", spaces.command("link", *argv), errors) as process:

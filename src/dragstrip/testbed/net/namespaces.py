@@ -21,7 +21,8 @@ from typing import Literal
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.net.refusals import refusal
 
-NamespaceName = Literal["client", "link", "origin"]
+NamespaceName = Literal["client", "link", "origin", "resolver"]
+"""The resolver's namespace exists only in testbeds with a resolver, see `Namespaces.add`."""
 
 _UNSHARE = "--mount --net --pid --fork --kill-child --mount-proc --propagation private --".split()
 _KEEP = """
@@ -49,6 +50,14 @@ class Namespaces:
     def command(self, where: NamespaceName, *argv: str) -> list[str]:
         """Return the argument vector that runs `argv` in one of the network namespaces."""
         return [*self.enter("--mount"), "ip", "netns", "exec", where, *argv]
+
+    def add(self, name: NamespaceName) -> None:
+        """Make another network namespace. Raises `TestbedError`."""
+        make = f"ip netns add {name} && ip -n {name} link set lo up"
+        argv = [*self.enter("--mount"), "sh", "-c", make]
+        done = subprocess.run(argv, capture_output=True, text=True)
+        if done.returncode:
+            raise TestbedError(f"cannot make namespace {name!r}: {done.stderr.strip()}")
 
     def configure(self, where: NamespaceName, lines: Sequence[str]) -> None:
         """Run `ip -batch` lines in a namespace. Raises `TestbedError`, which names the failed

@@ -27,6 +27,11 @@ OFFLOADS_OFF = ("tx", "off", "tso", "off", "gso", "off", "gro", "off")
 super-packets of up to 64 kB with unfinished checksums."""
 NO_TCP_MEMORY = "net.ipv4.tcp_no_metrics_save=1"
 """A setting that prevents a visit's TCP from learning from earlier visits."""
+RESOLVER_IP = "10.65.0.2"
+_ASKER_IP = "10.65.0.1"
+"""The client's address on the path to its resolver."""
+NAMES_ENDS = ("names-client", "names-resolver")
+"""The interfaces, in the link's namespace, of the path to the resolver."""
 _NO_IPV6 = "net.ipv6.conf.all.disable_ipv6=1"
 _SYSCTLS = (NO_TCP_MEMORY, _NO_IPV6)
 _QUIET_IPV6 = tuple(
@@ -65,6 +70,32 @@ def wire_up(
 def host_range(address: str) -> str:
     """Return the range with this address alone, as `ip addr` takes it."""
     return f"{address}/{_LENGTHS[family_of(address)]}"
+
+
+def wire_names(spaces: Namespaces) -> None:
+    """Connect the client to a resolver in its own namespace, by a separate path through the link's
+    namespace. Raises `TestbedError`."""
+    spaces.add("resolver")
+    spaces.run("resolver", "sysctl", "-q", "-w", *_SYSCTLS)
+    ends: tuple[tuple[NamespaceName, str, str], ...] = (
+        ("client", _ASKER_IP, RESOLVER_IP),
+        ("resolver", RESOLVER_IP, _ASKER_IP),
+    )
+    macs = {_ASKER_IP: "02:00:00:00:00:03", RESOLVER_IP: "02:00:00:00:00:04"}
+    for (where, address, peer), name in zip(ends, NAMES_ENDS, strict=True):
+        spaces.configure(
+            where,
+            [
+                f"link add names0 address {macs[address]} type veth peer name {name} netns link",
+                "link set names0 gso_max_segs 1 txqueuelen 10000",
+                f"addr add {address}/32 dev names0",
+                "link set names0 up",
+                f"neigh add {peer} lladdr {macs[peer]} dev names0 nud permanent",
+                f"route add {peer}/32 dev names0 src {address}",
+            ],
+        )
+        spaces.run(where, "ethtool", "-K", "names0", *OFFLOADS_OFF)
+        spaces.configure("link", [f"link set {name} up"])
 
 
 def route(

@@ -6,7 +6,7 @@ servers.
 
 import contextlib
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from dragstrip.model.page import Page
@@ -87,6 +87,10 @@ class Servers:
                 page, think = self._serving
                 made.serve(page, think=think)
         return self._started[server.name]
+
+    def certificates(self, hosts: Sequence[str]) -> dict[str, dict[str, str]]:
+        """Return what `Origin.certificates` does."""
+        return self._origin.certificates(hosts)
 
     def qlog(self, folder: Path | None) -> None:
         """Write qlogs into this folder; None stops writing. Only our origin can write qlogs."""

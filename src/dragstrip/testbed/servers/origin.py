@@ -159,7 +159,7 @@ class Origin:
                 "receive_window_bytes": stack.flow_window_bytes,
                 "streams_at_once": stack.streams_at_once,
                 "qpack_table_bytes": stack.qpack_table_bytes,
-                "alt_svc": stack.discovery == "alt-svc",
+                "alt_svc": stack.announces,
                 "hold_ms": stack.hold_rtts * rtt_ms,
                 "h1_only": self._h1_only(stack),
                 "early_hints": self._early_hints(stack.early_hints),

@@ -254,7 +254,7 @@ class Program:
 
     def _until_it_serves(self, stack: Stack) -> None:
         kinds = {"udp"} if stack.transport == "quic" else {"tcp"}
-        if stack.discovery == "alt-svc":
+        if stack.announces:
             kinds.add("tcp")
         deadline = time.monotonic() + _PATIENCE_S
         while not self._serves(kinds - self._heard):

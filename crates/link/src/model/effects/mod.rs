@@ -10,6 +10,7 @@ pub mod middlebox;
 pub mod mtu;
 pub mod policer;
 pub mod queue;
+pub mod udp;
 
 use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -65,7 +66,7 @@ macro_rules! effects {
 }
 
 effects! {
-    first [middlebox clamp]
+    first [middlebox clamp udp]
     placed [hosts mtu policer queue delay duplicate loss]
 }
 

@@ -1,0 +1,69 @@
+"""Names in guests: the first byte comes later by what the look-up takes, to the millisecond."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from dragstrip.conduct.visits import make_visits
+from dragstrip.model.clock import NETWORK
+from dragstrip.model.names import Dns
+from dragstrip.model.stack import Stack
+from dragstrip.model.study import Client
+from dragstrip.model.visit import Visit
+from dragstrip.results.capsule import Capsule
+from dragstrip.study.presets import find_network, find_stack, in_browser
+from dragstrip.study.spec import StudySpec
+
+H1, H2, H3 = find_stack("h1"), find_stack("h2"), find_stack("h3-https")
+
+
+def visits(
+    folder: Path, resolvers: Sequence[Dns | None], stacks: Sequence[Stack]
+) -> dict[tuple[str, str], Visit]:
+    lte = find_network("LTE")
+    networks = [structs.replace(lte, name=str(i), dns=dns) for i, dns in enumerate(resolvers)]
+    study = StudySpec(
+        name="names",
+        pages=["synth:1x10KB"],
+        networks=networks,
+        stacks=stacks,
+        runs=1,
+        seed=3,
+        client=Client(),
+        clock=NETWORK,
+    ).resolve(folder)
+    make_visits(study, folder / "c")
+    found = {(v.network, v.stack): v for v in Capsule.open(folder / "c").visits()}
+    assert {key: v.reasons for key, v in found.items() if not v.valid} == {}
+    return found
+
+
+def asked_ms(visit: Visit) -> float:
+    """When the first query of the page reached the resolver, in ms since the navigation."""
+    first = next(x for x in visit.names.lookups if x.name in visit.addresses)
+    return (first.t_us - visit.started_us) / 1000
+
+
+def test_a_look_up_takes_its_path_and_what_the_resolver_asks_upstream(tmp_path):
+    found = visits(tmp_path, [None, Dns(delay_ms=25, upstream_ms=80)], [H1, H2])
+    for stack in ("h1", "h2"):
+        at_once, slow = found["0", stack], found["1", stack]
+        assert at_once.names is None
+        assert slow.ttfb_ms - at_once.ttfb_ms == pytest.approx(50 + 80, abs=1)
+        (first, *_) = slow.names.lookups
+        assert (first.name, first.kind, first.missed) == ("www.synth.test", "A", True)
+
+
+def test_by_https_the_first_look_up_also_shakes_hands_and_a_record_leads_to_quic(tmp_path):
+    udp, https = Dns(delay_ms=25), Dns(delay_ms=25, transport="doh")
+    found = visits(tmp_path, [udp, https], [in_browser(H2, "chromium"), H3])
+    for stack in ("h2", "h3-https"):
+        later_ms = asked_ms(found["1", stack]) - asked_ms(found["0", stack])
+        assert later_ms == pytest.approx(2 * 50, abs=2)  # TCP and TLS
+    for network in ("0", "1"):
+        asked = found[network, "h3-https"]
+        assert {r.protocol for r in asked.requests} == {"h3"}
+        assert {x.kind for x in asked.names.lookups} == {"A", "HTTPS"}
+        assert {r.protocol for r in found[network, "h2"].requests} == {"h2"}
