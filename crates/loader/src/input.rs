@@ -253,6 +253,20 @@ pub struct Tls {
     pub early_data: bool,
     /// Offer X25519MLKEM768 first, as Chromium does since 131: the ClientHello fills two packets.
     pub post_quantum: bool,
+    /// Verify ML-DSA's certificates, which Chromium does not.
+    pub ml_dsa: bool,
+    /// The compression of certificates that it can read (RFC 8879). Chromium always says Brotli, for
+    /// which the filler of the ClientHello stands.
+    pub certificate_compression: CertificateCompression,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CertificateCompression {
+    #[default]
+    None,
+    Brotli,
+    Zlib,
 }
 
 impl Default for Tls {
@@ -262,6 +276,8 @@ impl Default for Tls {
             resumption: true,
             early_data: false,
             post_quantum: true,
+            ml_dsa: false,
+            certificate_compression: CertificateCompression::None,
         }
     }
 }

@@ -112,6 +112,13 @@ pub struct Connection {
     pub closed_us: Option<u64>,
     pub tls_version: Option<&'static str>,
     pub resumed: Option<bool>,
+    /// The group in which keys were exchanged, by its number in TLS's registry; None over QUIC, for quinn
+    /// does not say.
+    pub key_share: Option<u16>,
+    /// The scheme by which the server signed, by its number in TLS's registry; None if it resumed.
+    pub signature: Option<u16>,
+    /// Length (DER) of the certificates that it showed; None if it resumed.
+    pub certificate_bytes: Option<usize>,
     pub early_data: EarlyData,
     /// What came of TCP Fast Open; None for QUIC.
     pub tcp_fast_open: Option<FastOpen>,

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use crate::certs::Chain;
 use crate::origin::Origin;
 use crate::servers::Servers;
 use crate::tuning::{Http, Quic, Tcp, Tls, Tuning};
@@ -39,7 +40,7 @@ enum Command {
     Certificates {
         hosts: Vec<String>,
         #[serde(default)]
-        certificate_bytes: Option<u32>,
+        chain: Chain,
     },
     Close {},
     Log {},
@@ -75,7 +76,7 @@ pub fn run(
         let origin = Origin::bind(port, log)?;
         http.map_or(Ok(0), |port| origin.http(port))?;
         plain.map_or(Ok(()), |socket| origin.plain(socket))?;
-        fs::write(ca_out, origin.root_pem()).with_context(|| ca_out.display().to_string())?;
+        fs::write(ca_out, origin.roots_pem()).with_context(|| ca_out.display().to_string())?;
         obey_stdin(&origin).await
     })
 }
@@ -135,10 +136,7 @@ async fn obey(command: Command, origin: &Origin) -> Result<Value> {
             origin.qlog(folder);
             json!({})
         }
-        Command::Certificates {
-            hosts,
-            certificate_bytes,
-        } => json!(origin.certificates(&hosts, certificate_bytes)?),
+        Command::Certificates { hosts, chain } => json!(origin.certificates(&hosts, &chain)?),
         Command::Close {} => {
             let (tcp, quic) = origin.close().await;
             json!({ "tcp": tcp, "quic": quic })

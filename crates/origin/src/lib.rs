@@ -28,6 +28,7 @@ mod tls;
 mod tuning;
 
 pub use algorithms::Congestion;
+pub use certs::{Chain, Compression, KeyShare, Kind, Shown};
 pub use log::{Connection, Entries, Served};
 pub use offers::Offer;
 pub use origin::{Certificates, Origin, Summary};

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use http::HeaderValue;
 use serde::Serialize;
 
+use crate::certs::Shown;
 use crate::lock::unpoisoned;
 use crate::page::answer::Match;
 use crate::protocol::Protocol;
@@ -72,9 +73,13 @@ pub struct Connection {
     /// When the handshake ended or failed; with early data, when the early data arrived; 0 before.
     pub handshake_end_us: u64,
     pub resumed: bool,
-    /// Length (DER) of the certificate chain that the origin sent; None if it sent none, as when a
-    /// session is resumed.
-    pub certificate_bytes: Option<usize>,
+    /// The group in which keys were exchanged; None if the handshake failed before.
+    pub key_share: Option<String>,
+    /// The certificates that it sent; none when resuming.
+    #[serde(flatten)]
+    pub shown: Option<Shown>,
+    /// Whether it came back with the token of a Retry packet. TCP has none.
+    pub retried: bool,
     /// Why the handshake failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -112,7 +117,9 @@ impl Connection {
             t_us: now_us(),
             handshake_end_us: 0,
             resumed: false,
-            certificate_bytes: None,
+            key_share: None,
+            shown: None,
+            retried: false,
             error: None,
             transport: None,
             gauge: Gauge::default(),

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
+use crate::certs::Chain;
 use crate::lock::unpoisoned;
 use crate::log::{Connection, Entries};
 use crate::page::recording::Recording;
@@ -16,7 +17,7 @@ use crate::page::replay::Replay;
 use crate::servers::Servers;
 use crate::shared::Shared;
 use crate::tcp::{fast_open, plain};
-use crate::tuning::{Tuning, check_chain};
+use crate::tuning::Tuning;
 use crate::{quic, tcp};
 
 /// The port of https, as URLs have it.
@@ -117,29 +118,24 @@ impl Origin {
         plain::listen(socket, &self.shared)
     }
 
-    /// Chains like those this origin sends, of the size that `tune` calls `certificate_bytes`. An error
-    /// if a host is no DNS name.
-    pub fn certificates(
-        &self,
-        hosts: &[String],
-        certificate_bytes: Option<u32>,
-    ) -> Result<Certificates> {
-        check_chain(certificate_bytes)?;
-        let least = certificate_bytes.unwrap_or(0) as usize;
+    /// Chains like those this origin sends. An error if a host is no DNS name.
+    pub fn certificates(&self, hosts: &[String], chain: &Chain) -> Result<Certificates> {
+        chain.check().context("chain")?;
         let authority = &self.shared.authority;
         let mut made = HashMap::new();
         let mut chains = BTreeMap::new();
         for host in hosts {
             let names = authority.names(host);
             if !made.contains_key(&names) {
-                made.insert(names.clone(), authority.chain_pem(&names, least)?);
+                made.insert(names.clone(), authority.files(&names, chain)?.chain);
             }
             chains.insert(host.clone(), made[&names].clone());
         }
+        let shared = authority.files(hosts, chain)?;
         Ok(Certificates {
-            key: authority.leaf_key_pem(),
+            key: shared.key,
             chains,
-            shared: authority.chain_pem(hosts, least)?,
+            shared: shared.chain,
         })
     }
 
@@ -147,9 +143,9 @@ impl Origin {
         self.port
     }
 
-    /// The root certificate, which a client must trust.
-    pub fn root_pem(&self) -> &str {
-        self.shared.authority.root_pem()
+    /// The root certificates a client must trust, one for each kind of key.
+    pub fn roots_pem(&self) -> String {
+        self.shared.authority.roots_pem()
     }
 
     /// Serves hosts at these addresses and with these certificates from now on, and answers 421 at any
@@ -182,9 +178,8 @@ impl Origin {
     }
 
     fn issue(&self, hosts: &[String], tuning: &Tuning) -> Result<()> {
-        let least = tuning.tls.chain_bytes();
         for host in hosts {
-            self.shared.authority.issue(host, least)?;
+            self.shared.authority.issue(host, &tuning.tls.chain)?;
         }
         Ok(())
     }

@@ -1,15 +1,17 @@
 //! TLS as both transports use it: same ciphers, same chain, tickets kept in memory.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
+use rustls::ServerConfig;
+use rustls::compress::CompressionCache;
 use rustls::crypto::ring::{self, cipher_suite};
 use rustls::server::{NoServerSessionStorage, ServerSessionMemoryCache, StoresServerSessions};
 use rustls::version::{TLS12, TLS13};
-use rustls::{ServerConfig, SupportedProtocolVersion};
 
-use crate::certs::{Authority, Chains, Sent};
+use crate::certs::{Authority, Chain, Chains, KeyShare, Showing};
 use crate::tuning::{Tls, TlsVersion};
 
 const SESSIONS: usize = 4096;
@@ -21,8 +23,7 @@ const TICKETS: usize = 4;
 #[derive(Clone)]
 pub(crate) struct Server {
     authority: Arc<Authority>,
-    v1_2: ServerConfig,
-    v1_3: ServerConfig,
+    made: BTreeMap<(TlsVersion, KeyShare), ServerConfig>,
     /// Most bytes of early data that are taken: QUIC has no such limit (RFC 9001 section 4.6.1).
     early_data: u32,
 }
@@ -30,30 +31,32 @@ pub(crate) struct Server {
 impl Server {
     pub fn new(authority: &Arc<Authority>, alpn: &[&str], early_data: u32) -> Result<Self> {
         let sessions = ServerSessionMemoryCache::new(SESSIONS);
-        let with = |version| config(authority, alpn, version, sessions.clone());
+        let mut made = BTreeMap::new();
+        for kind in TlsVersion::ALL {
+            for share in KeyShare::ALL {
+                let config = config(authority, alpn, kind, share, sessions.clone())?;
+                made.insert((kind, share), config);
+            }
+        }
         Ok(Self {
             authority: authority.clone(),
-            v1_2: with(&TLS12)?,
-            v1_3: with(&TLS13)?,
+            made,
             early_data,
         })
     }
 
     /// Returns the configuration of one connection that may speak HTTP/1.1 and nothing else.
-    pub fn tuned_for_h1(&self, tuning: Tls, sent: &Sent) -> ServerConfig {
-        let mut config = self.tuned(tuning, sent);
+    pub fn tuned_for_h1(&self, tuning: Tls, showing: &Showing) -> ServerConfig {
+        let mut config = self.tuned(tuning, showing);
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         config
     }
 
-    /// Returns the configuration of one connection; `sent` learns the length of its certificate
-    /// chain.
-    pub fn tuned(&self, tuning: Tls, sent: &Sent) -> ServerConfig {
-        let mut config = match tuning.version {
-            TlsVersion::V1_2 => self.v1_2.clone(),
-            TlsVersion::V1_3 => self.v1_3.clone(),
-        };
-        config.cert_resolver = Arc::new(Chains::new(&self.authority, tuning.chain_bytes(), sent));
+    /// The configuration of one connection; `showing` tells of its certificates.
+    pub fn tuned(&self, tuning: Tls, showing: &Showing) -> ServerConfig {
+        let mut config = self.made[&(tuning.version, tuning.key_share)].clone();
+        config.cert_resolver = Arc::new(Chains::new(&self.authority, tuning.chain, showing));
+        config.cert_compressors = tuning.certificate_compression.compressors();
         if !tuning.resumption {
             config.session_storage = Arc::new(NoServerSessionStorage {});
             config.send_tls13_tickets = 0;
@@ -70,20 +73,34 @@ impl Server {
 fn config(
     authority: &Arc<Authority>,
     alpn: &[&str],
-    version: &'static SupportedProtocolVersion,
+    version: TlsVersion,
+    share: KeyShare,
     sessions: Arc<dyn StoresServerSessions>,
 ) -> Result<ServerConfig> {
     let mut provider = ring::default_provider();
+    provider.kx_groups = share.groups();
     provider.cipher_suites = vec![
         cipher_suite::TLS13_AES_128_GCM_SHA256,
         cipher_suite::TLS13_AES_256_GCM_SHA384,
         cipher_suite::TLS13_CHACHA20_POLY1305_SHA256,
         cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+        cipher_suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
     ];
+    // TLS 1.2 knows no hybrid group, so its configuration is never used with one.
+    let version = match (version, share) {
+        (TlsVersion::V1_2, KeyShare::X25519 | KeyShare::P256) => &TLS12,
+        _ => &TLS13,
+    };
     let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
         .with_protocol_versions(&[version])?
         .with_no_client_auth()
-        .with_cert_resolver(Arc::new(Chains::new(authority, 0, &Sent::default())));
+        .with_cert_resolver(Arc::new(Chains::new(
+            authority,
+            Chain::default(),
+            &Showing::default(),
+        )));
+    // Each handshake compresses its own, so that it can tell what it sent.
+    config.cert_compression_cache = Arc::new(CompressionCache::Disabled);
     config.ignore_client_order = true;
     config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
     config.session_storage = sessions;

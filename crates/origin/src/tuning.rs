@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use socket2::{Domain, Socket, Type};
 
 use crate::algorithms::{Congestion, Ecn, SlowStartExit};
+use crate::certs::{Chain, Compression, KeyShare, Kind};
 use crate::quic::congestion::{Sending, Steering};
 use crate::tcp::fast_open;
 use crate::tcp::records::Records;
@@ -20,10 +21,6 @@ const LARGEST_TABLE: u64 = 64 << 10;
 
 /// Largest window of HTTP/2 (RFC 9113 section 6.9.1).
 const LARGEST_WINDOW: u32 = (1 << 31) - 1;
-
-/// Longest certificate chain: TLS clients take messages of 64 KiB, and rustls no more (RFC 8446
-/// section 4.4.2 has no limit).
-const LONGEST_CHAIN: u32 = 60_000;
 
 /// How connections accepted from now on behave.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -75,6 +72,8 @@ pub struct Quic {
     /// Follow a client whose address or port changes (RFC 9000 section 9), and give it spare
     /// connection ids with which to change them itself.
     pub migration: bool,
+    /// Ask every client without a token for one before anything else (RFC 9000 section 8.1.2).
+    pub retry: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,11 +86,13 @@ pub struct Tls {
     pub early_data: bool,
     /// Sizes of the TLS records in which answers leave over TCP. QUIC has no such records.
     pub records: Records,
-    /// Least length of the certificate chain, in bytes of DER; None adds nothing to it.
-    pub certificate_bytes: Option<u32>,
+    pub key_share: KeyShare,
+    pub chain: Chain,
+    /// Compress certificates for clients that can read it (RFC 8879).
+    pub certificate_compression: Compression,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum TlsVersion {
     #[serde(rename = "1.2")]
     V1_2,
@@ -155,6 +156,7 @@ impl Default for Quic {
             udp_start_bytes: None,
             ack_every_packets: None,
             migration: false,
+            retry: false,
         }
     }
 }
@@ -166,14 +168,38 @@ impl Default for Tls {
             resumption: true,
             early_data: false,
             records: Records::default(),
-            certificate_bytes: None,
+            key_share: KeyShare::default(),
+            chain: Chain::default(),
+            certificate_compression: Compression::default(),
         }
     }
 }
 
+impl TlsVersion {
+    pub(crate) const ALL: [Self; 2] = [Self::V1_2, Self::V1_3];
+}
+
 impl Tls {
-    pub(crate) fn chain_bytes(self) -> usize {
-        self.certificate_bytes.unwrap_or(0) as usize
+    fn check(&self) -> Result<()> {
+        let new = self.version == TlsVersion::V1_3;
+        ensure!(
+            !self.early_data || (self.resumption && new),
+            "early_data: needs version \"1.3\" and resumption"
+        );
+        ensure!(
+            new || self.key_share != KeyShare::X25519MLKEM768,
+            "key_share: X25519MLKEM768 needs version \"1.3\""
+        );
+        ensure!(
+            new || self.certificate_compression == Compression::None,
+            "certificate_compression: needs version \"1.3\""
+        );
+        ensure!(
+            new || !matches!(self.chain.kind, Kind::MlDsa44 | Kind::MlDsa65),
+            "chain.kind: ML-DSA needs version \"1.3\""
+        );
+        self.records.check()?;
+        self.chain.check().context("chain")
     }
 }
 
@@ -205,12 +231,7 @@ impl Tuning {
         }
         self.quic.steering(None)?;
         self.transport()?;
-        ensure!(
-            !self.tls.early_data || (self.tls.resumption && self.tls.version == TlsVersion::V1_3),
-            "tune.tls.early_data: needs version \"1.3\" and resumption"
-        );
-        self.tls.records.check()?;
-        check_chain(self.tls.certificate_bytes).context("tune.tls")?;
+        self.tls.check().context("tune.tls")?;
         self.http.check()
     }
 
@@ -224,15 +245,6 @@ impl Tuning {
             .max_concurrent_bidi_streams(VarInt::from_u32(self.http.streams_at_once));
         Ok(config)
     }
-}
-
-pub(crate) fn check_chain(certificate_bytes: Option<u32>) -> Result<()> {
-    let asked = certificate_bytes.unwrap_or(0);
-    ensure!(
-        asked <= LONGEST_CHAIN,
-        "certificate_bytes: {asked} is more than {LONGEST_CHAIN}"
-    );
-    Ok(())
 }
 
 impl Http {

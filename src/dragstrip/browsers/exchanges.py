@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct, structs
 
 from dragstrip.browsers.cdp import Event
+from dragstrip.model.chain import signer
 from dragstrip.model.links import preloads
 from dragstrip.model.stack import Protocol
 from dragstrip.model.visit import Request
@@ -146,6 +147,7 @@ def _answered(current: _Open, response: dict[str, Any], origin_s: float) -> None
         or response.get("fromPrefetchCache")
         or response.get("fromServiceWorker")
     )
+    details = response.get("securityDetails") or {}
     _change(
         current,
         protocol=BROWSER_PROTOCOLS.get(response.get("protocol", "")),
@@ -156,9 +158,10 @@ def _answered(current: _Open, response: dict[str, Any], origin_s: float) -> None
         remote_ip=response.get("remoteIPAddress", "").strip("[]"),
         remote_port=int(response.get("remotePort", 0)),
         from_cache=cached or current.exchange.request.from_cache,
+        key_share=details.get("keyExchangeGroup", ""),
+        signed_by=signer(details.get("serverSignatureAlgorithm")),
         **_phases(response.get("timing"), origin_s),
     )
-    details = response.get("securityDetails") or {}
     current.exchange = structs.replace(
         current.exchange,
         response_headers=_headers(response["headers"]),

@@ -76,21 +76,32 @@ def fresh_home(place: BrowserPlace, label: str, store_in: str = ".pki/nssdb") ->
     certutil = shutil.which("certutil")
     if not certutil:
         raise TestbedError("certutil is missing: apt-get install libnss3-tools")
-    database = f"sql:{store}"
-    trust = ["-A", "-n", "dragstrip", "-t", "C,,", "-i", str(place.ca)]
-    for argv in (["-N", "--empty-password"], *([trust] if place.ca else [])):
-        done = subprocess.run(
-            [certutil, "-d", database, *argv],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-        )
-        if done.returncode:
-            raise TestbedError(f"certutil {argv[0]} in {store} failed: {done.stderr.strip()}")
+    tool = [certutil, "-d", f"sql:{store}"]
+    if failed := _failure([*tool, "-N", "--empty-password"]):
+        raise TestbedError(f"certutil -N in {store} failed: {failed}")
+    roots = _certificates(place.ca) if place.ca else []
+    trust = [*tool, "-A", "-t", "C,,", "-n"]
+    added = [_failure([*trust, f"dragstrip {n}"], root) for n, root in enumerate(roots)]
+    if added and all(added):  # NSS takes no root whose key it does not know, such as ML-DSA's
+        raise TestbedError(f"certutil -A in {store} failed: {added[0]}")
     if place.drop_root:
         for path in (home, *home.rglob("*")):
             os.chown(path, _UNPRIVILEGED, _UNPRIVILEGED)
     return home
+
+
+def _certificates(file: Path) -> list[str]:
+    """Each certificate of a file in PEM; the whole text if it has none."""
+    text = file.read_text()
+    end = "-----END CERTIFICATE-----"
+    found = [part + end for part in text.split(end)[:-1]]
+    return found or [text]
+
+
+def _failure(command: list[str], text: str = "") -> str:
+    """What the command says if it fails, else nothing."""
+    done = subprocess.run(command, input=text, capture_output=True, text=True)
+    return done.stderr.strip() or f"exit {done.returncode}" if done.returncode else ""
 
 
 def asking(how: Transport) -> tuple[str, ...]:

@@ -18,6 +18,8 @@ class Browser(Struct, frozen=True, kw_only=True):
     newest_tls: str = "1.3"
     accepts: tuple[str, ...] = ("gzip", "br", "zstd")
     """Content codings that the browser accepts over https."""
+    certificate_compression: tuple[str, ...] = ()
+    """Compressions of certificates that the browser reads (RFC 8879)."""
     refuses_silently: bool = False
     """Whether the browser reports a request that failed on a bad certificate as if a script had
     cancelled it."""
@@ -76,6 +78,7 @@ BROWSERS: Mapping[str, Browser] = {
         packets_per_ack=_CHROMIUM_ACKNOWLEDGES,
         early_hints=True,
         slows_down=True,
+        certificate_compression=("brotli",),
         asks=("udp",),
     ),
     CHROMIUM: Browser(
@@ -84,6 +87,7 @@ BROWSERS: Mapping[str, Browser] = {
         packets_per_ack=_CHROMIUM_ACKNOWLEDGES,
         early_hints=True,
         slows_down=True,
+        certificate_compression=("brotli",),
         asks=("udp", "doh"),
         https_records=True,
     ),
@@ -96,6 +100,7 @@ BROWSERS: Mapping[str, Browser] = {
         testbeds_only=True,
         steady=False,
         stamps_early_late=True,
+        certificate_compression=("zlib", "brotli"),
         drain_rtts=9.0,  # three PTOs (RFC 9000 section 10.2), each of srtt + 4 srtt / 2 at most
         cannot_tell=(
             "the connection of each request (WebDriver BiDi does not number them)",
@@ -116,6 +121,7 @@ BROWSERS: Mapping[str, Browser] = {
         packets_per_ack=_CHROMIUM_ACKNOWLEDGES,
         early_hints=True,
         follows_graphs=True,
+        certificate_compression=("brotli", "zlib"),
         cannot_tell=(
             "first contentful paint (the load generator paints nothing)",
             "largest contentful paint (the load generator paints nothing)",

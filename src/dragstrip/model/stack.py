@@ -9,6 +9,7 @@ from msgspec import Struct, structs
 
 from dragstrip.model import servers
 from dragstrip.model.browsers import BROWSERS, TODAY, Browser, find_browser
+from dragstrip.model.chain import ML_DSA, CertificateCompression, CertificateKind, Chain, KeyShare
 from dragstrip.model.coding import Coding, parse_coding
 from dragstrip.model.servers import OURS, Records, Server
 
@@ -127,9 +128,30 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     post_quantum: bool = True
     """The client offers X25519MLKEM768, so its ClientHello of about 1.7 kB fills two packets and
     does not fit into a SYN. Only the load generator can leave X25519MLKEM768 out."""
+    key_share: KeyShare = "X25519"
+    """The group in which the server exchanges keys. Chromium and the load generator send no share
+    for P-256, so the server asks for it (HelloRetryRequest), which takes a round trip."""
+    certificate: CertificateKind = "ecdsa"
+    """Keys and signatures of all certificates in the chain. Browsers do not verify ML-DSA; those
+    named ``-size`` have its size."""
+    chain_length: int = 2
+    """Certificates that the server sends, 2 to 8: the leaf and its intermediates."""
     certificate_bytes: int | None = None
     """Least size in bytes (DER) of the certificate chain that the server sends, leaf and
-    intermediate: 500 to 60000. None means as large as the certificate's names need, about 800."""
+    intermediates: 500 to 60000. None means as large as the
+    chain's names and keys need, about 1000."""
+    scts: int = 0
+    """Signed certificate timestamps (RFC 6962) in the leaf, up to 20, each of 119 bytes. No log
+    exists that signed them."""
+    staple_bytes: int = 0
+    """Least size in bytes of the OCSP response that the server staples, up to 20000; 0 staples
+    none."""
+    certificate_compression: CertificateCompression = "none"
+    """The server compresses its certificates. Chromium reads Brotli."""
+    retry: bool = False
+    """QUIC: the server answers a client without a token with a Retry packet (RFC 9000 section
+    8.1.2), which takes a round trip. After it, the limit of three times the bytes received no
+    longer applies."""
     compress: str = ""
     """Content coding of bodies that can be compressed: ``gzip:1`` to ``gzip:9``, ``br:0`` to
     ``br:11``, ``zstd:1`` to ``zstd:19``, or ``identity`` for none. Empty sends each body as it was
@@ -225,6 +247,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             )
         if self.certificate_bytes is not None and not 500 <= self.certificate_bytes <= 60_000:
             raise ValueError("certificate_bytes must be between 500 and 60000")
+        self._check_handshake()
         if self.coding and self.coding.name not in (*self.loaded_by.accepts, "identity"):
             raise ValueError(f"browser {self.browser} does not accept {self.coding.name}")
         if serving.driver in ("second-origin", "codec"):
@@ -267,6 +290,34 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             return "congestion dctcp needs ecn: it reacts to marks"
         return ""
 
+    def _check_handshake(self) -> None:
+        browser, reads = self.loaded_by, self.loaded_by.certificate_compression
+        hybrid = self.key_share == "X25519MLKEM768"
+        if self.tls != "1.3":
+            asked = {
+                "key_share": hybrid,
+                "certificate": self.certificate in ML_DSA,
+                "certificate_compression": self.certificate_compression != "none",
+            }
+            for name in (name for name, new in asked.items() if new):
+                raise ValueError(f"{name} {getattr(self, name)} needs tls 1.3")
+        if hybrid and not self.post_quantum:
+            raise ValueError("key_share X25519MLKEM768 needs post_quantum = true")
+        if self.key_share == "P-256" and self.early_data:
+            raise ValueError(
+                "key_share P-256 allows no early data: the server asks for another ClientHello"
+            )
+        if self.certificate in ML_DSA and not browser.follows_graphs:
+            raise ValueError(
+                f"browser {self.browser} does not verify {self.certificate}; use "
+                f"{self.certificate}-size, or --client loader"
+            )
+        if self.certificate_compression not in ("none", *reads):
+            raise ValueError(
+                f"browser {self.browser} does not read certificates compressed with "
+                f"{self.certificate_compression}: choose from {', '.join(('none', *reads))}"
+            )
+
     @property
     def transport(self) -> Literal["tcp", "quic"]:
         return "quic" if self.protocol in ("h3", "gquic") else "tcp"
@@ -304,6 +355,17 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         """The coding of bodies; None if they are sent as recorded, or if the server decides. Raises
         `ValueError`."""
         return parse_coding(self.compress) if self.compress else None
+
+    @property
+    def chain(self) -> Chain:
+        """The certificate chain, in the words of the origin."""
+        return Chain(
+            kind=self.certificate,
+            length=self.chain_length,
+            bytes=self.certificate_bytes,
+            scts=self.scts,
+            staple_bytes=self.staple_bytes,
+        )
 
     @property
     def untold(self) -> Mapping[str, str]:
@@ -419,6 +481,7 @@ QUIC_ONLY = (
     "ack_every_packets",
     "migration",
     "qpack_table_bytes",
+    "retry",
     "discovery",
 )
 STREAMS_ONLY = (
@@ -439,10 +502,14 @@ _OUR_SERVER = (
     "websockets",
     "migration",
     "udp_start_bytes",
+    "key_share",
+    "staple_bytes",
+    "certificate_compression",
+    "retry",
 )
 """Fields that only our origin obeys. Another server decides them, unless its file fixes their
 values."""
-_PAGE_AS_IT_IS = ("certificate_bytes", "compress")
+_PAGE_AS_IT_IS = ("certificate", "chain_length", "certificate_bytes", "scts", "compress")
 """Properties that our servers for old protocols do not support."""
 _LATER = (
     "unsent_bytes",
@@ -456,6 +523,13 @@ _LATER = (
     "websockets",
     "migration",
     "udp_start_bytes",
+    "key_share",
+    "certificate",
+    "chain_length",
+    "scts",
+    "staple_bytes",
+    "certificate_compression",
+    "retry",
 )
 """Fields added later, which count in a fingerprint only if they are set."""
 _RANGES = (
@@ -463,6 +537,9 @@ _RANGES = (
     ("interleave_bytes", 1, 16375),
     ("flow_window_bytes", 1, 2**31 - 1),
     ("streams_at_once", 1, 2**31 - 1),
+    ("chain_length", 2, 8),
+    ("scts", 0, 20),
+    ("staple_bytes", 0, 20_000),
 )
 
 
@@ -500,6 +577,13 @@ def _protocol(protocol: str) -> str:
 
 def _either(yes: str, no: str) -> Any:
     return lambda value: yes if value else no
+
+
+def _certificates(kind: str) -> str:
+    name = kind.removesuffix("-size").upper()
+    if kind.endswith("-size"):
+        return f"ECDSA certificates of the size of {name}'s"
+    return f"{name} certificates"
 
 
 _WORDS: Mapping[str, tuple[str, Any]] = {
@@ -574,13 +658,26 @@ _WORDS: Mapping[str, tuple[str, Any]] = {
     "resumption": ("resumption", _either("resumes sessions", "no resumption")),
     "early_data": ("early data", _either("early data", "no early data")),
     "post_quantum": (
-        "key exchange",
-        _either("X25519MLKEM768 where the client has it", "no X25519MLKEM768"),
+        "offered keys",
+        _either("the client offers X25519MLKEM768", "the client does not offer X25519MLKEM768"),
     ),
+    "key_share": ("key exchange", "keys exchanged in {}".format),
+    "certificate": ("certificates", _certificates),
+    "chain_length": ("chain length", "a chain of {} certificates".format),
     "certificate_bytes": (
         "certificate size",
         lambda n: f"certificates of {n} bytes" if n else "certificates without padding",
     ),
+    "scts": ("certificate timestamps", lambda n: f"{n} SCTs" if n else "no SCTs"),
+    "staple_bytes": (
+        "OCSP staple",
+        lambda n: f"an OCSP staple of {n} bytes" if n else "no OCSP staple",
+    ),
+    "certificate_compression": (
+        "certificate compression",
+        lambda v: "certificates as they are" if v == "none" else f"certificates in {v}",
+    ),
+    "retry": ("address validation", _either("a Retry first", "no Retry")),
     "compress": (
         "content coding",
         lambda v: f"content coding {v}" if v else "bodies coded as recorded",

@@ -80,6 +80,14 @@ class Request(Struct, frozen=True, kw_only=True):
     remote_ip: str = ""
     remote_port: int = 0
     """The server's port; 0 if unknown."""
+    key_share: str = ""
+    """The group in which the connection's keys were exchanged; empty if the browser did not say."""
+    signed_by: str = ""
+    """The kind of key with which the server signed the connection's handshake: `ecdsa`, `rsa`,
+    `ml-dsa-44`, `ml-dsa-65`, or TLS's number of the scheme; empty if the browser did not say."""
+    certificate_bytes: int | None = None
+    """Length (DER) of the certificates that the connection showed; None if it resumed, or if the
+    browser did not say."""
     from_cache: bool = False
     hinted: bool = False
     """Whether an answer with status 103 (Early Hints, RFC 8297) named the resource before the
@@ -260,9 +268,28 @@ class Connection(Struct, frozen=True, kw_only=True):
     """When the connection's handshake had ended or failed; with early data, when the early data
     arrived. None if the server does not report it, and in older capsules."""
     resumed: bool = False
+    key_share: str | None = None
+    """The group in which keys were exchanged; None if the server does not report it, and in older
+    capsules."""
     certificate_bytes: int | None = None
     """Length in bytes (DER) of the certificate chain that the server sent. None if it sent none, as
     on a resumed connection, or does not report it."""
+    certificate: str | None = None
+    """Kind of the chain's keys, see `Stack.certificate`. Where `certificate_bytes` is None, this
+    and the next five are None, too, and in older capsules."""
+    chain_length: int | None = None
+    """Certificates in the chain: the leaf and its intermediates."""
+    scts: int | None = None
+    """Signed certificate timestamps in the leaf."""
+    staple_bytes: int | None = None
+    """Length of the stapled OCSP response; 0 if there was none."""
+    certificate_compression: str | None = None
+    """Compression of the certificates (RFC 8879)."""
+    compressed_bytes: int | None = None
+    """Length of the compressed certificates, with a staple; None if they were not compressed."""
+    retried: bool | None = None
+    """Whether the client came back with the token of a Retry packet; None if the server does not
+    report it, and in older capsules."""
     error: str = ""
     """Why the handshake failed; empty if it succeeded."""
     transport: Transport | None = None

@@ -20,6 +20,7 @@ from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Reason, Visit
 from dragstrip.verdict import (
     cache_checks,
+    carried_checks,
     clock_checks,
     coding_checks,
     content_checks,
@@ -180,6 +181,7 @@ def _reasons(
         yield from content_checks.complete(visit, page, limits)
         yield from coding_checks.coded(visit, page, stack)
         yield from stack_checks.transport(visit, network, stack)
+        yield from carried_checks.carried(visit, stack)
         yield from hint_checks.early_hints(visit, stack)
     yield from request_checks.aborted(visit, limits)
     yield from discovery_checks.discovered(visit, network, stack)

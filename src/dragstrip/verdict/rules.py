@@ -31,6 +31,8 @@ CHANGES: Mapping[int, tuple[str, ...]] = {
         "names of a network with a resolver are judged, by the resolver's log, its path's counters "
         "and the server's times",
         "HTTP/3 that a name's HTTPS record announces is judged",
+        "key share, certificates, their compression and Retry are judged, by the origin's log and "
+        "by the browser",
     ),
     20: (
         "what the link's active queue management must drop or mark is judged, and what it cannot",

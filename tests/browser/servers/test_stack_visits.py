@@ -183,6 +183,37 @@ def test_codings_and_certificates_are_what_is_claimed(track, name, change, said)
     assert told(make(track, plain, page=page)) == []
 
 
+@pytest.mark.parametrize("name", ["h1", "h2", "h3"])
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"key_share": "X25519MLKEM768"}, "keys were exchanged in X25519, not X25519MLKEM768"),
+        ({"key_share": "P-256"}, "keys were exchanged in X25519, not P-256"),
+        ({"certificate": "rsa"}, "the server signed with ecdsa, not rsa"),
+        ({"certificate": "ml-dsa-44-size"}, "the certificates are ecdsa, not ml-dsa-44-size"),
+        ({"chain_length": 4}, "the chain has 2 certificates, not 4"),
+        ({"scts": 3, "staple_bytes": 900}, "the OCSP staple has 0 bytes, not 900"),
+        (
+            {"certificate_bytes": 4000, "certificate_compression": "brotli"},
+            "the certificates' compression is none, not brotli",
+        ),
+    ],
+)
+def test_handshakes_carry_what_is_claimed(track, name, change, said):
+    plain = find_stack(name)
+    claimed = structs.replace(plain, **change)
+    assert told(make(track, claimed)) == []
+    assert said in " ".join(told(make(track, claimed, really=plain)))
+
+
+def test_a_retry_is_sent_once(track):
+    plain = find_stack("h3")
+    claimed = structs.replace(plain, retry=True)
+    assert told(make(track, claimed)) == told(make(track, claimed, "repeat")) == []
+    assert "no Retry" in " ".join(told(make(track, claimed, really=plain)))
+    assert "got a Retry" in " ".join(told(make(track, plain, really=claimed)))
+
+
 @pytest.mark.parametrize(("name", "change", "connection", "said"), LIES)
 def test_each_lie_is_caught(track, name, change, connection, said):
     stack = find_stack(name)

@@ -101,6 +101,20 @@ def test_no_difference_goes_unsaid(field):
         {"protocol": "h2", "tls_record": 16385},
         {"protocol": "h2", "certificate_bytes": 499},
         {"protocol": "h3", "certificate_bytes": 60_001},
+        {"protocol": "h2", "retry": True},
+        {"protocol": "h2", "chain_length": 1},
+        {"protocol": "h2", "chain_length": 9},
+        {"protocol": "h2", "scts": -1},
+        {"protocol": "h3", "staple_bytes": 20_001},
+        {"protocol": "h2", "key_share": "X25519MLKEM768", "tls": "1.2"},
+        {"protocol": "h2", "certificate": "ml-dsa-44", "tls": "1.2", "browser": "loader"},
+        {"protocol": "h2", "certificate_compression": "brotli", "tls": "1.2"},
+        {
+            "protocol": "h2",
+            "key_share": "X25519MLKEM768",
+            "post_quantum": False,
+            "browser": "loader",
+        },
         {
             "protocol": "h2",
             "compress": "gzip:6",
@@ -130,6 +144,20 @@ def test_what_no_transport_offers_is_refused(wrong):
     ],
 )
 def test_a_coding_that_no_one_has_is_refused(wrong, said):
+    with pytest.raises(ValueError, match=said):
+        Stack(name="wrong", protocol="h2", **wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"certificate": "ml-dsa-65"}, "does not verify ml-dsa-65; use ml-dsa-65-size, or"),
+        ({"certificate_compression": "zlib"}, "zlib: choose from none, brotli"),
+        ({"key_share": "P-256", "early_data": True}, "P-256 allows no early data"),
+        ({"server": "nginx", "pacing": False, "priorities": False, "key_share": "P-256"}, "itself"),
+    ],
+)
+def test_a_handshake_that_no_one_has_is_refused(wrong, said):
     with pytest.raises(ValueError, match=said):
         Stack(name="wrong", protocol="h2", **wrong)
 
@@ -228,6 +256,10 @@ def test_the_other_servers_transport_is_named_in_words():
         "flow control",
         "requests at once",
         "Early Hints",
+        "key exchange",
+        "OCSP staple",
+        "certificate compression",
+        "address validation",
         "QPACK's dynamic table",
         "content coding",
         "priorities",

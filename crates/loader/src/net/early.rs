@@ -9,6 +9,7 @@ use std::cell::RefCell;
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, BufWriter, ReadBuf};
@@ -16,7 +17,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
 use crate::net::clock::Clock;
-use crate::net::note_handshake;
+use crate::net::{Verifier, note_handshake};
 use crate::report::{Connection, EarlyData};
 
 /// Room for the first requests of a page.
@@ -28,7 +29,7 @@ pub type Stream = BufWriter<Watched>;
 /// A TLS stream that notes the end of its handshake when it sees it.
 pub struct Watched {
     tls: TlsStream<TcpStream>,
-    handshaking: Option<(Rc<RefCell<Connection>>, Clock)>,
+    handshaking: Option<(Rc<RefCell<Connection>>, Arc<Verifier>, Clock)>,
     flushes: Flushes,
 }
 
@@ -47,11 +48,12 @@ impl Watched {
     pub fn stream(
         tls: TlsStream<TcpStream>,
         report: &Rc<RefCell<Connection>>,
+        verifier: Arc<Verifier>,
         clock: Clock,
     ) -> Stream {
         let mut watched = Self {
             tls,
-            handshaking: Some((report.clone(), clock)),
+            handshaking: Some((report.clone(), verifier, clock)),
             flushes: Flushes::None,
         };
         watched.look();
@@ -63,7 +65,7 @@ impl Watched {
         if session.is_handshaking() {
             return;
         }
-        if let Some((report, clock)) = self.handshaking.take() {
+        if let Some((report, verifier, clock)) = self.handshaking.take() {
             let mut report = report.borrow_mut();
             if report.early_data == EarlyData::Offered {
                 let taken = session.is_early_data_accepted();
@@ -73,7 +75,7 @@ impl Watched {
                     EarlyData::Rejected
                 };
             }
-            note_handshake(&mut report, session, clock);
+            note_handshake(&mut report, session, &verifier, clock);
         }
     }
 }

@@ -141,9 +141,12 @@ impl Transport for Network {
                 connection, target, address, client, line, shared,
             ));
         } else {
-            let tls = target
-                .secure
-                .then(|| self.tcp[usize::from(target.h2)].clone());
+            let tls = target.secure.then(|| {
+                (
+                    self.tcp[usize::from(target.h2)].clone(),
+                    self.verifier.clone(),
+                )
+            });
             let fast_open = self.fast_open;
             let opening = tcp::open(connection, target, address, tls, fast_open, line, shared);
             let task = tokio::task::spawn_local(opening);
@@ -274,6 +277,9 @@ impl Connection {
             closed_us: None,
             tls_version: None,
             resumed: None,
+            key_share: None,
+            signature: None,
+            certificate_bytes: None,
             early_data: EarlyData::NotOffered,
             tcp_fast_open: (!target.quic).then_some(FastOpen::NotAsked),
             requests: 0,
@@ -286,7 +292,12 @@ impl Connection {
     }
 }
 
-fn note_handshake(line: &mut Connection, session: &ClientConnection, clock: Clock) {
+fn note_handshake(
+    line: &mut Connection,
+    session: &ClientConnection,
+    verifier: &Verifier,
+    clock: Clock,
+) {
     line.tls_end_us = Some(clock.now_us());
     line.resumed = Some(session.handshake_kind() == Some(HandshakeKind::Resumed));
     line.tls_version = match session.protocol_version() {
@@ -294,6 +305,18 @@ fn note_handshake(line: &mut Connection, session: &ClientConnection, clock: Cloc
         Some(ProtocolVersion::TLSv1_3) => Some("1.3"),
         _ => None,
     };
+    let group = session.negotiated_key_exchange_group();
+    line.key_share = group.map(|group| group.name().into());
+    note_shown(line, verifier);
+}
+
+/// What the server showed, unless the handshake resumed a session.
+fn note_shown(line: &mut Connection, verifier: &Verifier) {
+    let shown = verifier
+        .shown(&line.host)
+        .filter(|_| line.resumed != Some(true));
+    line.signature = shown.and_then(|shown| shown.signature);
+    line.certificate_bytes = shown.map(|shown| shown.bytes);
 }
 
 fn spawn(task: impl Future<Output = ()> + 'static) {

@@ -21,7 +21,7 @@ use crate::event::{Failure, FailureKind, Target, What};
 use crate::input::Protocol;
 use crate::net::clock::epoch_and_monotonic_us;
 use crate::net::probes::{Handshake, HandshakeSocket, PROBE_PAYLOAD};
-use crate::net::{Handle, Line, Probe, Shared, Verifier, http3, session, spawn};
+use crate::net::{Handle, Line, Probe, Shared, Verifier, http3, note_shown, session, spawn};
 use crate::pool::ConnectionId;
 use crate::report::EarlyData;
 
@@ -280,6 +280,7 @@ fn through(
         line.tls_end_us = Some(now_us);
         line.tls_version = Some("1.3");
         line.resumed = Some(verifier.count(&host) == shown);
+        note_shown(&mut line, &verifier);
         line.early_data = match taken {
             None => EarlyData::NotOffered,
             Some(true) => EarlyData::Accepted,

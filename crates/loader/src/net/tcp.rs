@@ -14,7 +14,7 @@ use tokio_rustls::TlsConnector;
 use crate::event::{Failure, FailureKind, Target, What};
 use crate::input::Protocol;
 use crate::net::early::{Stream, Watched};
-use crate::net::{Handle, Line, Probe, Shared, http1, http2, socket, spawn};
+use crate::net::{Handle, Line, Probe, Shared, Verifier, http1, http2, socket, spawn};
 use crate::pool::ConnectionId;
 use crate::report::{EarlyData, FastOpen};
 
@@ -23,7 +23,7 @@ pub(super) async fn open(
     id: ConnectionId,
     target: Target,
     address: SocketAddr,
-    tls: Option<ClientConfig>,
+    tls: Option<(ClientConfig, Arc<Verifier>)>,
     fast_open: bool,
     line: Line,
     shared: Shared,
@@ -50,10 +50,12 @@ pub(super) async fn open(
     shared.events.tell(What::Connected(id));
     let opened = match tls {
         None => speak(id, socket, Protocol::H1, &line, &shared).await,
-        Some(config) => match handshake(socket, config, &target, &line, &shared).await {
-            Ok((stream, protocol)) => speak(id, stream, protocol, &line, &shared).await,
-            Err(failure) => Err(failure),
-        },
+        Some((config, verifier)) => {
+            match handshake(socket, config, verifier, &target, &line, &shared).await {
+                Ok((stream, protocol)) => speak(id, stream, protocol, &line, &shared).await,
+                Err(failure) => Err(failure),
+            }
+        }
     };
     if let Err(failure) = opened {
         shared.lost(id, &line, Some(failure));
@@ -63,6 +65,7 @@ pub(super) async fn open(
 async fn handshake(
     socket: TcpStream,
     config: ClientConfig,
+    verifier: Arc<Verifier>,
     target: &Target,
     line: &Line,
     shared: &Shared,
@@ -90,7 +93,7 @@ async fn handshake(
             _ => Protocol::H1,
         },
     };
-    let stream = Watched::stream(tls, line, shared.clock);
+    let stream = Watched::stream(tls, line, verifier, shared.clock);
     Ok((stream, protocol))
 }
 

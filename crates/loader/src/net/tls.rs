@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result, ensure};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption, WebPkiServerVerifier, verify_server_name};
+use rustls::compress::{BROTLI_DECOMPRESSOR, ZLIB_DECOMPRESSOR};
+use rustls::crypto::aws_lc_rs;
 use rustls::crypto::ring::{self, cipher_suite};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
@@ -14,14 +16,34 @@ use rustls::server::ParsedCertificate;
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-use crate::input::{Tls, TlsVersion};
+use crate::input::{CertificateCompression, Tls, TlsVersion};
 use crate::net::hybrid::X25519MlKem768;
 use crate::net::tickets::Tickets;
 
 /// Configurations, made once: rustls resumes a session only under the verifier it began with.
 #[derive(Default)]
 pub struct Store {
-    made: BTreeMap<(PathBuf, TlsVersion, bool), Made>,
+    made: BTreeMap<(PathBuf, Offer), Made>,
+}
+
+/// What a ClientHello says of keys and certificates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Offer {
+    version: TlsVersion,
+    post_quantum: bool,
+    ml_dsa: bool,
+    compression: CertificateCompression,
+}
+
+impl Offer {
+    fn of(version: TlsVersion, tls: Tls) -> Self {
+        Self {
+            version,
+            post_quantum: tls.post_quantum,
+            ml_dsa: tls.ml_dsa,
+            compression: tls.certificate_compression,
+        }
+    }
 }
 
 struct Made {
@@ -39,7 +61,7 @@ impl Store {
         tls: Tls,
         alpn: &[&str],
     ) -> Result<(ClientConfig, Arc<Verifier>)> {
-        let made = self.made(ca, tls.version, tls.post_quantum)?;
+        let made = self.made(ca, Offer::of(tls.version, tls))?;
         let verifier = made.verifier.clone();
         Ok((tuned(made.tcp.clone(), tls, alpn), verifier))
     }
@@ -47,16 +69,15 @@ impl Store {
     /// The settings for QUIC, which is always TLS 1.3, and the verifier of the server's
     /// certificates.
     pub fn quic(&mut self, ca: &Path, tls: Tls) -> Result<(ClientConfig, Arc<Verifier>)> {
-        let made = self.made(ca, TlsVersion::V1_3, tls.post_quantum)?;
+        let made = self.made(ca, Offer::of(TlsVersion::V1_3, tls))?;
         let verifier = made.verifier.clone();
         Ok((tuned(made.quic.clone(), tls, &["h3"]), verifier))
     }
 
-    fn made(&mut self, ca: &Path, version: TlsVersion, post_quantum: bool) -> Result<&Made> {
-        let key = (ca.to_owned(), version, post_quantum);
+    fn made(&mut self, ca: &Path, offer: Offer) -> Result<&Made> {
+        let key = (ca.to_owned(), offer);
         if !self.made.contains_key(&key) {
-            let made = make(ca, version, post_quantum)
-                .with_context(|| format!("load.ca: {}", ca.display()))?;
+            let made = make(ca, offer).with_context(|| format!("load.ca: {}", ca.display()))?;
             self.made.insert(key.clone(), made);
         }
         Ok(&self.made[&key])
@@ -80,7 +101,7 @@ fn tuned(mut config: ClientConfig, tls: Tls, alpn: &[&str]) -> ClientConfig {
     config
 }
 
-fn make(ca: &Path, version: TlsVersion, post_quantum: bool) -> Result<Made> {
+fn make(ca: &Path, offer: Offer) -> Result<Made> {
     let mut provider = ring::default_provider();
     provider.cipher_suites = vec![
         cipher_suite::TLS13_AES_128_GCM_SHA256,
@@ -89,8 +110,12 @@ fn make(ca: &Path, version: TlsVersion, post_quantum: bool) -> Result<Made> {
         cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
         cipher_suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
     ];
-    if post_quantum {
+    if offer.post_quantum {
         provider.kx_groups.insert(0, &X25519MlKem768);
+    }
+    if offer.ml_dsa {
+        let with_ml_dsa = aws_lc_rs::default_provider();
+        provider.signature_verification_algorithms = with_ml_dsa.signature_verification_algorithms;
     }
     let provider = Arc::new(provider);
     let mut roots = RootCertStore::empty();
@@ -104,15 +129,20 @@ fn make(ca: &Path, version: TlsVersion, post_quantum: bool) -> Result<Made> {
         webpki,
         verified: Mutex::default(),
     });
-    let version = match version {
+    let version = match offer.version {
         TlsVersion::V1_2 => &TLS12,
         TlsVersion::V1_3 => &TLS13,
     };
-    let config = ClientConfig::builder_with_provider(provider)
+    let mut config = ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[version])?
         .dangerous()
         .with_custom_certificate_verifier(verifier.clone())
         .with_no_client_auth();
+    config.cert_decompressors = match offer.compression {
+        CertificateCompression::None => vec![],
+        CertificateCompression::Brotli => vec![BROTLI_DECOMPRESSOR],
+        CertificateCompression::Zlib => vec![ZLIB_DECOMPRESSOR],
+    };
     let tickets = || Resumption::store(Tickets::new());
     let (mut tcp, mut quic) = (config.clone(), config);
     tcp.resumption = tickets();
@@ -138,6 +168,16 @@ struct Shown {
     times: u64,
     /// The certificate that was shown last.
     certificate: CertificateDer<'static>,
+    last: Last,
+}
+
+/// What a host showed the last time.
+#[derive(Debug, Clone, Copy)]
+pub struct Last {
+    /// The scheme by which it signed, by its number in TLS's registry; None before it did.
+    pub signature: Option<u16>,
+    /// Length (DER) of its certificates.
+    pub bytes: usize,
 }
 
 impl Verifier {
@@ -145,6 +185,20 @@ impl Verifier {
     pub fn count(&self, host: &str) -> u64 {
         let verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
         verified.get(host).map_or(0, |shown| shown.times)
+    }
+
+    /// What this host showed the last time.
+    pub fn shown(&self, host: &str) -> Option<Last> {
+        let verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
+        verified.get(host).map(|shown| shown.last)
+    }
+
+    fn signed(&self, certificate: &CertificateDer<'_>, scheme: SignatureScheme) {
+        let mut verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
+        let shown = verified.values_mut();
+        for shown in shown.filter(|shown| shown.certificate == *certificate) {
+            shown.last.signature = Some(scheme.into());
+        }
     }
 
     /// Whether the certificate that `shown_by` has shown is good for `host`.
@@ -174,6 +228,10 @@ impl ServerCertVerifier for Verifier {
         let shown = Shown {
             times: times + 1,
             certificate: end_entity.clone().into_owned(),
+            last: Last {
+                signature: None,
+                bytes: end_entity.len() + intermediates.iter().map(|one| one.len()).sum::<usize>(),
+            },
         };
         verified.insert(name.to_str().into_owned(), shown);
         self.webpki
@@ -186,6 +244,7 @@ impl ServerCertVerifier for Verifier {
         cert: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
+        self.signed(cert, signature.scheme);
         self.webpki.verify_tls12_signature(message, cert, signature)
     }
 
@@ -195,6 +254,7 @@ impl ServerCertVerifier for Verifier {
         cert: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
+        self.signed(cert, signature.scheme);
         self.webpki.verify_tls13_signature(message, cert, signature)
     }
 

@@ -40,7 +40,7 @@ use quinn::{
 };
 use socket2::{Domain, Socket, Type};
 
-use crate::certs::{self, Sent};
+use crate::certs::{Showing, group_name};
 use crate::connections::Generation;
 use crate::families::no_ipv6;
 use crate::log::{Connection, Log};
@@ -77,7 +77,7 @@ pub(crate) fn listen(address: SocketAddr, shared: &Arc<Shared>, announced: u16) 
         bound => bound.with_context(place)?,
     };
     let tls = tls::Server::new(&shared.authority, &["h3"], u32::MAX)?;
-    let crypto = QuicServerConfig::try_from(tls.tuned(Tls::default(), &Sent::default()))?;
+    let crypto = QuicServerConfig::try_from(tls.tuned(Tls::default(), &Showing::default()))?;
     let mut config = ServerConfig::with_crypto(Arc::new(crypto));
     config.validation_token_config(tokens());
     let socket = PacedSocket::new(TokioRuntime.wrap_udp_socket(socket).with_context(place)?);
@@ -97,6 +97,11 @@ pub(crate) fn listen(address: SocketAddr, shared: &Arc<Shared>, announced: u16) 
     let shared = shared.clone();
     tokio::spawn(async move {
         while let Some(incoming) = endpoint.accept().await {
+            if shared.tuning().quic.retry && !incoming.remote_address_validated() {
+                // It comes again with a token, as another connection.
+                let _ = incoming.retry();
+                continue;
+            }
             let generation = shared.connections.current();
             let tasks = generation.quic.clone();
             tasks.spawn(serve(
@@ -167,6 +172,8 @@ async fn serve(
         Connection::accepted(shared.next_connection(), incoming.remote_address().port());
     connection.announced = listener.announced;
     connection.address = incoming.local_ip();
+    // `may_retry` is false for a token of a Retry, and true for one of an earlier connection.
+    connection.retried = !incoming.may_retry();
     let path = path(&incoming);
     let _ending = Ending(connection.gauge.clone());
     let opened = tokio::select! {
@@ -208,14 +215,16 @@ async fn serve(
 
 /// Requests may come before the handshake is through; only then is it known whether it succeeded.
 async fn after_handshake(
-    completed: ZeroRttAccepted,
+    completed: Option<ZeroRttAccepted>,
     flow: Arc<Flow>,
     quinn: quinn::Connection,
     connection: Connection,
     log: Arc<Log>,
     streams: VarInt,
 ) {
-    completed.await;
+    if let Some(completed) = completed {
+        completed.await;
+    }
     let error = quinn.close_reason().map(|reason| reason.to_string());
     log.connection(Connection {
         error,
@@ -238,7 +247,8 @@ async fn probe_if_still(quinn: &quinn::Connection, flow: &Flow, streams: VarInt)
 
 struct Opened {
     quinn: quinn::Connection,
-    completed: ZeroRttAccepted,
+    /// None if it is through.
+    completed: Option<ZeroRttAccepted>,
     qpack: Qpack,
     flow: Arc<Flow>,
     /// Number of streams that the client may have open at once.
@@ -254,8 +264,8 @@ async fn handshake(
     connection: &mut Connection,
 ) -> Result<Opened> {
     let tuning = shared.tuning();
-    let sent = Sent::default();
-    let mut tls = listener.tls.tuned(tuning.tls, &sent);
+    let showing = Showing::default();
+    let mut tls = listener.tls.tuned(tuning.tls, &showing);
     let witness = Witness::new(tls.session_storage.clone());
     tls.session_storage = witness.clone();
     let mut config = listener.config.clone();
@@ -290,12 +300,15 @@ async fn handshake(
         .downcast::<HandshakeData>()
         .map_err(|_| anyhow!("no handshake data"))?;
     connection.host = data.server_name.unwrap_or_default();
+    // A client that is asked for another key share (RFC 8446 section 4.1.4) has no keys yet.
+    let (quinn, completed) = match connecting.into_0rtt() {
+        Ok((quinn, completed)) => (quinn, Some(completed)),
+        Err(connecting) => (connecting.await?, None),
+    };
     connection.resumed = witness.resumed();
-    connection.certificate_bytes = certs::told(&sent, connection.resumed);
+    connection.key_share = showing.group().map(group_name);
+    connection.shown = showing.told(connection.resumed);
     connection.protocol = Some(Protocol::H3);
-    let (quinn, completed) = connecting
-        .into_0rtt()
-        .map_err(|_| anyhow!("no 0.5-RTT keys"))?;
     let watched = quinn.clone();
     let watched_flow = flow.clone();
     let qpack = tables(tuning.http.qpack_table_bytes);

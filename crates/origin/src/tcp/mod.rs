@@ -24,7 +24,7 @@ use rustls::{HandshakeKind, ServerConnection};
 use socket2::{Domain, SockRef, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::certs::{self, Sent};
+use crate::certs::{Showing, group_name};
 use crate::connections::Generation;
 use crate::families::no_ipv6;
 use crate::log::Connection;
@@ -201,15 +201,15 @@ async fn handshake(
 ) -> Result<Opened> {
     let tuning = tune(&socket, shared)?;
     let h1_only = &tuning.http.h1_only;
-    let sent = Sent::default();
+    let showing = Showing::default();
     let mut tls = if h1_only.is_empty() {
-        ServerConnection::new(Arc::new(tls.tuned(tuning.tls, &sent)))?
+        ServerConnection::new(Arc::new(tls.tuned(tuning.tls, &showing)))?
     } else {
         let configured = |host: &str| {
             if h1_only.iter().any(|only| only == host) {
-                tls.tuned_for_h1(tuning.tls, &sent)
+                tls.tuned_for_h1(tuning.tls, &showing)
             } else {
-                tls.tuned(tuning.tls, &sent)
+                tls.tuned(tuning.tls, &showing)
             }
         };
         let opened = hello::accept(&socket, configured).await;
@@ -220,14 +220,15 @@ async fn handshake(
     let stream = TlsStream::accept(socket, tls, early.clone(), tuning.tls.records, meter)
         .await
         .context("TLS handshake")?;
-    note(&stream.tls, &sent, connection);
+    note(&stream.tls, &showing, connection);
     Ok(Opened::Secure(Box::new(stream), early))
 }
 
-fn note(tls: &ServerConnection, sent: &Sent, connection: &mut Connection) {
-    connection.host = tls.server_name().unwrap_or_default().to_owned();
-    connection.resumed = tls.handshake_kind() == Some(HandshakeKind::Resumed);
-    connection.certificate_bytes = certs::told(sent, connection.resumed);
-    let h2 = tls.alpn_protocol() == Some(b"h2");
+fn note(secure: &ServerConnection, showing: &Showing, connection: &mut Connection) {
+    connection.host = secure.server_name().unwrap_or_default().to_owned();
+    connection.resumed = secure.handshake_kind() == Some(HandshakeKind::Resumed);
+    connection.key_share = showing.group().map(group_name);
+    connection.shown = showing.told(connection.resumed);
+    let h2 = secure.alpn_protocol() == Some(b"h2");
     connection.protocol = Some(if h2 { Protocol::H2 } else { Protocol::H1 });
 }

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use crate::support::{Client, PROTOCOLS, entry, serve};
-use dragstrip_origin::{Match, Protocol, Servers, Tuning};
+use dragstrip_origin::{Chain, Match, Protocol, Servers, Tuning};
 use http::StatusCode;
 
 /// a, b and c share an address, and a and b a certificate.
@@ -51,11 +51,17 @@ async fn hosts_have_their_own_certificates_again_once_no_servers_are_named() {
     let (origin, _dir) = serve(&[entry("GET", "https://a.test/", 200, &[], None)], &[]);
     let hosts = ["a", "b", "c", "d"].map(|host| format!("{host}.test"));
     origin.place(servers());
-    let chains = origin.certificates(&hosts, None).unwrap().chains;
+    let chains = origin
+        .certificates(&hosts, &Chain::default())
+        .unwrap()
+        .chains;
     assert_eq!(chains["a.test"], chains["b.test"]);
     assert_ne!(chains["a.test"], chains["c.test"]);
     origin.place(Servers::default());
-    let chains = origin.certificates(&hosts, None).unwrap().chains;
+    let chains = origin
+        .certificates(&hosts, &Chain::default())
+        .unwrap()
+        .chains;
     assert_ne!(chains["a.test"], chains["b.test"]);
     let mut connection = Client::new(Protocol::H2, &origin)
         .connect("a.test")

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::support::{entry, serve};
-use dragstrip_origin::Origin;
+use dragstrip_origin::{Chain, Origin};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
@@ -47,11 +47,15 @@ async fn answers_on_a_unix_socket_that_outlive_a_close() {
 async fn certificates_are_chains_of_two_for_each_host() {
     let origin = Origin::bind(0, None).unwrap();
     let hosts = ["a.test".to_owned(), "b.test".to_owned()];
-    let made = origin.certificates(&hosts, None).unwrap();
+    let made = origin.certificates(&hosts, &Chain::default()).unwrap();
     assert!(made.key.contains("PRIVATE KEY"));
     assert!(made.chains.keys().eq(&hosts));
     for chain in made.chains.values() {
         assert_eq!(chain.matches("BEGIN CERTIFICATE").count(), 2);
     }
-    assert!(origin.certificates(&["ä.test".to_owned()], None).is_err());
+    assert!(
+        origin
+            .certificates(&["ä.test".to_owned()], &Chain::default())
+            .is_err()
+    );
 }

@@ -108,14 +108,14 @@ pub enum Connection {
 impl Client {
     pub fn new(protocol: Protocol, origin: &Origin) -> Self {
         let mut roots = RootCertStore::empty();
-        roots
-            .add(CertificateDer::from_pem_slice(origin.root_pem().as_bytes()).unwrap())
-            .unwrap();
+        for root in CertificateDer::pem_slice_iter(origin.roots_pem().as_bytes()) {
+            roots.add(root.unwrap()).unwrap();
+        }
         Self::trusting(protocol, origin, roots)
     }
 
     pub fn trusting(protocol: Protocol, origin: &Origin, roots: RootCertStore) -> Self {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let mut tls = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])
             .unwrap()

@@ -20,6 +20,7 @@ from dragstrip.browsers.environment import NO_PROXIES, session_proxies
 from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.load import Load
 from dragstrip.browsers.loader.wire import LoaderAnswer, page_of, read
+from dragstrip.model.chain import ML_DSA
 from dragstrip.model.graph import Graph
 from dragstrip.model.names import Transport
 from dragstrip.model.page import Page
@@ -60,6 +61,12 @@ def told(
             "resumption": stack.resumption,
             "early_data": stack.early_data,
             "post_quantum": stack.post_quantum,
+            **({"ml_dsa": True} if stack.certificate in ML_DSA else {}),
+            **(
+                {"certificate_compression": stack.certificate_compression}
+                if stack.certificate_compression != "none"
+                else {}
+            ),
         },
         "tcp": {"fast_open": stack.fast_open},
         "alt_svc": stack.discovery == "alt-svc",

@@ -8,6 +8,7 @@ from msgspec import Struct
 from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.load import Load, Navigation
 from dragstrip.browsers.loader.headers import headers
+from dragstrip.model.chain import group, signer
 from dragstrip.model.graph import LOAD, Graph, Wait
 from dragstrip.model.stack import Protocol
 from dragstrip.model.visit import FastOpen, Opening, Outcome, Request
@@ -83,6 +84,9 @@ class LoaderConnection(Struct, frozen=True, kw_only=True):
     issuer: str = ""
     host: str = ""
     tcp_fast_open: Opening | None = None
+    key_share: int | None = None
+    signature: int | None = None
+    certificate_bytes: int | None = None
 
 
 class LoaderAnswer(Struct, frozen=True, kw_only=True):
@@ -215,6 +219,9 @@ def _exchange(
             reused=connection is not None and not opens,
             remote_ip=connection.address if connection else "",
             remote_port=connection.port if connection else 0,
+            key_share=group(connection.key_share) if connection else "",
+            signed_by=signer(connection.signature) if connection else "",
+            certificate_bytes=connection.certificate_bytes if connection else None,
             from_cache=asked.cached,
             hinted=asked.hinted,
             error=str(asked.error) if asked.error else "",

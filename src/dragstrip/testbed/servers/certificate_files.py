@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 
+from dragstrip.model.chain import Chain
 from dragstrip.testbed.servers.site import ServerSite
 
 Paths = Mapping[str, Mapping[str, str]]
-"""Paths of `certificate` (with its intermediate), `key` and `both`, by host. The empty name stands
+"""Paths of `certificate` (with its intermediates), `key` and `both`, by host. The empty name stands
 for one certificate for all hosts."""
 
 
@@ -14,18 +15,18 @@ class CertificateFiles:
 
     def __init__(self, site: ServerSite) -> None:
         self._site = site
-        self._written: dict[int | None, Paths] = {}
+        self._written: dict[Chain, Paths] = {}
 
-    def of_size(self, least_bytes: int | None) -> Paths:
-        """Return the paths of chains of the size `Stack.certificate_bytes`. Equal sizes give the
-        same files, and hosts that share a certificate share its files."""
-        if least_bytes not in self._written:
-            self._written[least_bytes] = self._write(least_bytes)
-        return self._written[least_bytes]
+    def like(self, chain: Chain) -> Paths:
+        """Return the paths of such chains. Equal chains give the same files, and hosts that share a
+        certificate share its files."""
+        if chain not in self._written:
+            self._written[chain] = self._write(chain, len(self._written))
+        return self._written[chain]
 
-    def _write(self, least_bytes: int | None) -> Paths:
-        folder, hosts = self._site.folder, self._site.certificates(least_bytes)
-        tail = f"-{least_bytes}" if least_bytes else ""
+    def _write(self, chain: Chain, before: int) -> Paths:
+        folder, hosts = self._site.folder, self._site.certificates(chain)
+        tail = f"-{before}" if before else ""
         found: dict[str, dict[str, str]] = {}
         named: dict[str, str] = {}
         for host, pem in hosts.items():
@@ -34,9 +35,9 @@ class CertificateFiles:
                 found[host] = found[first]
                 continue
             stem = f"{host or 'all'}{tail}"
-            chain, key, both = (folder / f"{stem}.{end}" for end in ("crt", "key", "pem"))
-            chain.write_text(pem["certificate"])
+            sent, key, both = (folder / f"{stem}.{end}" for end in ("crt", "key", "pem"))
+            sent.write_text(pem["certificate"])
             key.write_text(pem["key"])
             both.write_text(pem["certificate"] + pem["key"])
-            found[host] = {"certificate": str(chain), "key": str(key), "both": str(both)}
+            found[host] = {"certificate": str(sent), "key": str(key), "both": str(both)}
         return found

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Struct
 
+from dragstrip.model.chain import Chain
 from dragstrip.model.page import Page
 from dragstrip.model.sockets import ServedSocket
 from dragstrip.model.stack import EarlyHints, Stack
@@ -20,6 +21,7 @@ from dragstrip.testbed.process import JsonProcess, json_process
 from dragstrip.testbed.programs import program
 
 _CA = "ca.pem"
+_USUAL = Chain()
 
 
 class OriginLog(Struct, frozen=True, kw_only=True):
@@ -47,9 +49,9 @@ class Certificates(Struct, frozen=True, kw_only=True):
     key: str
     """The private key of all leaves."""
     chains: dict[str, str]
-    """Leaf and intermediate by host."""
+    """Leaf and intermediates by host."""
     shared: str
-    """Leaf and intermediate of one certificate for all hosts."""
+    """Leaf and intermediates of one certificate for all hosts."""
 
 
 class RunningServer(Protocol):
@@ -87,7 +89,7 @@ class Origin:
         self._hints: dict[EarlyHints, Mapping[str, tuple[str, ...]]] = {}
         """Hints of the page that were requested so far, because finding them takes time."""
         self.ca: Path | None = folder / _CA
-        """Certificate of the throw-away CA, PEM."""
+        """Certificates of the throw-away CA, one for each kind of key, PEM."""
         self.authority = ""
         self.pid = only_child(process.pid)
         """Process id of the origin itself. Its parent process entered the namespace."""
@@ -145,12 +147,15 @@ class Origin:
                 **({"udp_start_bytes": start} if (start := stack.udp_start_bytes) else {}),
                 "ack_every_packets": stack.ack_every_packets,
                 **({"migration": True} if stack.migration else {}),
+                "retry": stack.retry,
             },
             tls={
                 "version": stack.tls,
                 "resumption": stack.resumption,
                 "early_data": stack.early_data,
-                "certificate_bytes": stack.certificate_bytes,
+                "key_share": stack.key_share,
+                "chain": msgspec.to_builtins(stack.chain),
+                "certificate_compression": stack.certificate_compression,
                 **({"records": stack.record} if stack.record else {}),
             },
             http={
@@ -193,19 +198,18 @@ class Origin:
         self._process.ask("close", dict[str, Any])
 
     def certificates(
-        self, hosts: Sequence[str], least_bytes: int | None = None
+        self, hosts: Sequence[str], chain: Chain = _USUAL
     ) -> dict[str, dict[str, str]]:
-        """Return the PEM text of each host's `certificate` (leaf, intermediate) and `key`, like
-        those of the origin. The empty name has one certificate for all hosts. The certificates have
-        the size `Stack.certificate_bytes`."""
-        made = self.chains(hosts, least_bytes)
+        """Return the PEM text of each host's `certificate` (leaf, intermediates) and `key`, like
+        those of the origin. The empty name has one certificate for all hosts."""
+        made = self.chains(hosts, chain)
         chains = {**made.chains, "": made.shared}
         return {h: {"certificate": chain, "key": made.key} for h, chain in chains.items()}
 
-    def chains(self, hosts: Sequence[str], least_bytes: int | None = None) -> Certificates:
+    def chains(self, hosts: Sequence[str], chain: Chain = _USUAL) -> Certificates:
         """Return certificates like the origin's own, by host."""
         return self._process.ask(
-            "certificates", Certificates, hosts=list(hosts), certificate_bytes=least_bytes
+            "certificates", Certificates, hosts=list(hosts), chain=msgspec.to_builtins(chain)
         )
 
     def connections(self) -> tuple[Connection, ...]:

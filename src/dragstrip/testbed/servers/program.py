@@ -166,7 +166,7 @@ class Program:
     def _values(self, stack: Stack) -> dict[str, Any]:
         """Return the variables for templates, see docs/reference/server.md."""
         folder = self._site.folder
-        certificates = self._certificates.of_size(stack.certificate_bytes)
+        certificates = self._certificates.like(stack.chain)
         hosts = [
             {
                 "name": host,

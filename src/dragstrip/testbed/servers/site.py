@@ -8,6 +8,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Protocol
 
+from dragstrip.model.chain import Chain
 from dragstrip.model.family import place
 from dragstrip.model.page import Page
 from dragstrip.model.servers import Server
@@ -17,6 +18,7 @@ from dragstrip.testbed.net.namespaces import Namespaces
 from dragstrip.testbed.servers.origin import Origin, OriginLog
 
 PORT = 443
+_USUAL = Chain()
 _CHOSEN_PORTS = 20_000, 10_000
 """First port, and number of ports, for servers without a known port. The range lies above the known
 servers' ports and below clients' ports."""
@@ -35,11 +37,10 @@ class ServerSite:
     addresses: Mapping[str, str]
     """Address of each host at the origin."""
 
-    def certificates(self, least_bytes: int | None = None) -> dict[str, dict[str, str]]:
-        """Return the PEM text of each host's `certificate` (with its intermediate) and `key`. The
-        empty name has those for all hosts. The certificates have the size
-        `Stack.certificate_bytes`."""
-        return self.origin.certificates(list(self.addresses), least_bytes)
+    def certificates(self, chain: Chain = _USUAL) -> dict[str, dict[str, str]]:
+        """Return the PEM text of each host's `certificate` (with its intermediates) and `key`. The
+        empty name has those for all hosts."""
+        return self.origin.certificates(list(self.addresses), chain)
 
 
 class RunningProgram(Protocol):
