@@ -34,6 +34,7 @@ from dragstrip.model.browsers import LOADER
 from dragstrip.model.clock import NETWORK, Clock
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Client, Study
+from dragstrip.pages.corpus import STAND_IN
 from dragstrip.pages.graph.store import with_graph
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.learn import learn
@@ -51,8 +52,6 @@ TAUGHT_BY = ("h1", "h2", "h3")
 STACKS = ("h1", "h2", "h3", "TCP+", "QUIC")
 PAIRS = (("h2", "h3"), ("TCP", "QUIC"), ("TCP+", "QUIC"), ("TCP+BBR", "QUIC+BBR"), ("h1", "h2"))
 RUNS = 2
-STAND_IN = "a made-up stand-in"
-"""Start of the source of a page that is a stand-in."""
 BODILESS = ", without bodies"
 """How the source of a page ends of which only names and sizes were recorded."""
 

@@ -13,11 +13,12 @@ from dragstrip.pages import corpus
 def main() -> None:
     name, file = [*sys.argv[1:3], *["wolsing2019", "docs/images/corpus.svg"][len(sys.argv) - 1 :]]
     rows = [
-        {"page": p.name.partition("/")[2], "MB": p.size / 1e6, "servers": p.hosts}
+        {"page": p.label.partition("-")[2], "MB": p.size / 1e6, "servers": p.hosts}
         for p in corpus.known().values()
         if p.name.startswith(f"{name}/")
     ]
-    pages = alt.X("page:N", sort=alt.EncodingSortField("MB"), title=None)
+    axis = alt.Axis(labelLimit=320)
+    pages = alt.X("page:N", sort=alt.EncodingSortField("MB"), title=None, axis=axis)
     base = alt.Chart(alt.Data(values=rows)).encode(x=pages)
     size = base.mark_bar(color="#31688e").encode(y=alt.Y("MB:Q", title="size (MB)"))
     servers = base.mark_bar(color="#c0392b").encode(

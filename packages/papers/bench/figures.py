@@ -90,9 +90,9 @@ from the load generator in virtual time, with today's protocols. {predicted()}
 
 ![Mean gains over the sites, published and here]({mean.name}.svg)
 
-{mean.caption} Published are means over 38 sites. Ours are of 38 stand-ins in real time over DSL and
-in virtual time, and of six and eight pages otherwise ([every claim](papers.md)). Over DA2GC many of
-today's loads over QUIC never end, which takes their means off the axis.
+{mean.caption} Published are means over 38 sites. Ours are of 38 chosen stand-ins in real time
+over DSL and in virtual time, and of six and eight pages otherwise ([every claim](papers.md)). Over
+DA2GC many of today's loads over QUIC never end, which takes their means off the axis.
 
 ## wolsing2019, table 3
 

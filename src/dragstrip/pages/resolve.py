@@ -112,6 +112,10 @@ def split(page: str) -> tuple[Path, str]:
         return Path(page), ""
     file, _, part = page.rpartition("#")
     if not file or not _exists(file):
+        if now := corpus.instead_of(page):
+            raise PageError(
+                f"there is no page {page!r}: {now} replaced it, which is as fast and not the site"
+            )
         raise PageError(f"there is no page {page!r}: {ACCEPTED}")
     return Path(file), part
 

@@ -40,7 +40,7 @@ def test_commands_options_and_names_are_completed():
         ("wols", ["wolsing2019"]),
         ("wolsing2019 --network D", ["DSL", "DA2GC"]),
         ("wolsing2019 --stack QUIC", ["QUIC", "QUIC+BBR"]),
-        ("wolsing2019 --page wolsing2019/et", ["wolsing2019/etsy.com"]),
+        ("wolsing2019 --page wolsing2019/standin-09", ["wolsing2019/standin-09"]),
         ("cook2017 --study cook2017-s", ["cook2017-servers"]),
         ("ranjan2019 --claim 0", [f"0{n}" for n in range(1, 10)]),
         ("nobody2019 --network ", []),

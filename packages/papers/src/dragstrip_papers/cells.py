@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from msgspec import Struct, structs
 
+from dragstrip.pages import corpus
 from dragstrip.stats.median import middle
 from dragstrip_papers.measured import Evidence, Measured, Values
 
@@ -121,7 +122,13 @@ def select(found: Iterable[Measured], where: Where, unless: Where | None = None)
 
 def fits(field: Callable[[str], object], where: Where) -> bool:
     """Return whether the fields match all of `where`."""
-    return all(_is(field(name), wanted) for name, wanted in where.items())
+    return all(_is(_called(field(name), name), wanted) for name, wanted in where.items())
+
+
+def _called(value: object, name: str) -> object:
+    """Return the value of a field. A page is called by its label, which has the name of the site
+    that a fitted stand-in stands for."""
+    return corpus.label(value) if name == "page" and isinstance(value, str) else value
 
 
 def _is(value: object, wanted: Value) -> bool:

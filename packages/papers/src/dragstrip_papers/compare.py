@@ -6,6 +6,7 @@ from math import inf, log
 
 import numpy as np
 
+from dragstrip.pages import corpus
 from dragstrip.stats.block_ratio import log_ratios
 from dragstrip_papers.answer import (
     Answer,
@@ -78,7 +79,9 @@ class Ratio(Predicate, kw_only=True, frozen=True):
             return not_run([self.a, self.b], self.loads)
         if not self.each:
             return incomplete(self._settle(found), len(found), self.cells)
-        answers = [named(self._settle([c]), f"{c.page} on {c.network}: ") for c in found]
+        answers = [
+            named(self._settle([c]), f"{corpus.label(c.page)} on {c.network}: ") for c in found
+        ]
         whole = shorter(every_one(answers), answers)
         return incomplete(whole, len(found), self.cells, universal=True)
 
@@ -107,7 +110,11 @@ class Equal(Predicate, kw_only=True, frozen=True):
         answers = []
         for a, b in combinations(self.stacks, 2):
             got = ratio_of([cell], a, b, self.statistic)
-            answers.append(named(settle(got, band), f"{b} / {a}, {cell.page} on {cell.network}: "))
+            answers.append(
+                named(
+                    settle(got, band), f"{b} / {a}, {corpus.label(cell.page)} on {cell.network}: "
+                )
+            )
         return all_of(answers)
 
 

@@ -111,7 +111,11 @@ def _of_page(page: Page, known: corpus.Known | None) -> dict[str, object]:
     if known or not page.resources:
         return found
     objects = len(page.resources)
-    return found | {"objects": objects, "object_bytes": page.body_bytes / objects}
+    return found | {
+        "objects": objects,
+        "object_bytes": page.body_bytes / objects,
+        "standin": page.source.startswith(corpus.STAND_IN),  # of an older corpus
+    }
 
 
 def of_known(known: corpus.Known | None, size: int, hosts: int) -> dict[str, object]:

@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct, structs
 from numpy.typing import NDArray
 
+from dragstrip.pages import corpus
 from dragstrip_papers.answer import ALPHA, Answer, every_one, incomplete, judged
 from dragstrip_papers.base import Predicate, named, not_run, shorter
 from dragstrip_papers.cells import Cell
@@ -68,7 +69,8 @@ class Rule7010(Scenarios, kw_only=True, frozen=True):
 
     def _one(self, cell: Cell, labels: Winners) -> Answer:
         agreeing = float(np.mean(labels[1:] == self.winner))
-        ours = f"{cell.page} on {cell.network}: {labels[0]}, {agreeing:.0%} of resamples agree"
+        where = f"{corpus.label(cell.page)} on {cell.network}"
+        ours = f"{where}: {labels[0]}, {agreeing:.0%} of resamples agree"
         if cell.blocks < LEAST_LOADS:
             return Answer(verdict="open", ours=ours, why=f"{cell.blocks} loads are too few")
         is_so = labels[0] == self.winner

@@ -7,6 +7,7 @@ from typing import TypeVar
 import numpy as np
 from msgspec import structs
 
+from dragstrip.pages import corpus
 from dragstrip_papers.answer import Answer, Band, incomplete, judged, settle
 from dragstrip_papers.base import Predicate, named, not_run
 from dragstrip_papers.cells import Cell, Statistic, Where, aligned, select
@@ -112,7 +113,9 @@ class Extreme(Predicate, kw_only=True, frozen=True):
             for cell in self.found(evidence, self.a, *self.b, metric=metric):
                 for b in self.b:
                     parts.append(ratio_of([cell], self.a, b, self.statistic))
-                    names.append(f"{b} / {self.a}, {metric}, {cell.page} on {cell.network}")
+                    names.append(
+                        f"{b} / {self.a}, {metric}, {corpus.label(cell.page)} on {cell.network}"
+                    )
         have = len(parts) // (len(self.b) * len(self.metrics or [self.metric]))
         if not parts:
             return not_run([self.a, *self.b], self.loads)

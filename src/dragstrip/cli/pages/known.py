@@ -23,7 +23,8 @@ def list_pages(table: Table) -> None:
     for page in corpus.known().values():
         sources.setdefault(page.source, page.name.partition("/")[0])
         size = f"{page.size / 1e6:.2f}"
-        table.add_row(page.name, page.kind, str(page.objects), size, str(page.hosts))
+        kind = f"{page.kind}, {page.like}'s SpeedIndex" if page.like else page.kind
+        table.add_row(page.name, kind, str(page.objects), size, str(page.hosts))
     for path in _recordings():
         table.add_row(str(path), f"found by {FOLDERS}", "", "", "")
     table.caption = "\n".join(f"{name}: {source}" for source, name in sources.items())

@@ -54,6 +54,9 @@ class Object(Struct, frozen=True, kw_only=True):
     """Width and height of an image or frame in CSS pixels; with (0, 0), its bytes decide them."""
     busy_ms: float = 0.0
     """Time in ms that a script keeps the browser busy."""
+    wait_ms: float = 0.0
+    """Time in ms that a script then waits, without computing, before it requests others. The load
+    event waits as well."""
     started: datetime = EPOCH
     time_ms: float = 0.0
     think_ms: float | None = None
@@ -74,3 +77,5 @@ class Structure(Struct, frozen=True, kw_only=True):
     changes: tuple[str, ...] = ()
     objects: tuple[Object, ...]
     """All objects. A visit starts with the first."""
+    pictures_first: bool = False
+    """Whether pictures that scripts request stand above the text; otherwise below."""

@@ -42,6 +42,7 @@ class _Maker:
     def __init__(self, structure: Structure) -> None:
         self._title = structure.title
         self._objects = structure.objects
+        self._pictures_first = structure.pictures_first
         self.changes = [
             "every body is made up: hosts, types, sizes on the wire and the order of discovery are "
             "the structure's, the content is not"
@@ -133,7 +134,8 @@ class _Maker:
         item, children = self._objects[index], self._children[index]
         seed = f"{index}:{item.url}"
         if item.kind == "script" and (children or item.busy_ms):
-            text = markup.script([self._node(c) for c in children], item.busy_ms)
+            nodes = [self._node(c) for c in children]
+            text = markup.script(nodes, item.busy_ms, item.wait_ms)
             return fill([text], item.size, CODE, seed)
         if item.kind == "document" and children:
             nodes = [self._node(c) for c in children]
@@ -162,7 +164,13 @@ class _Maker:
             if node[0] in ("i", "d"):
                 place = "body"
             items.append((place, node))
-        pieces = markup.document(self._title, items, self._fonts[index], self._boxes[index])
+        pieces = markup.document(
+            self._title,
+            items,
+            self._fonts[index],
+            self._boxes[index],
+            pictures_first=self._pictures_first,
+        )
         wire, coding = fill(pieces, item.size, HTML, item.url)
         if len(wire) > item.size:
             self.changes.append(

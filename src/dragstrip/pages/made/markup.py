@@ -24,6 +24,7 @@ _STYLE = (
     "iframe{border:1px solid #ccc;max-width:100%}"
     ".g{width:90px;height:30px;background-size:cover}.dot{position:absolute;opacity:0}"
 )
+_ABOVE = "html>section{order:0}"
 _SYLLABLES = "ba ce di fo gu la me ni po ru sa te vi wo ka le mi no pu ra se ti vo da".split()
 _CAPTION_WORDS, _LEAD_WORDS = 9, 55
 _SECTION = 8
@@ -31,11 +32,17 @@ _SECTION = 8
 
 
 def document(
-    title: str, items: Sequence[tuple[str, MarkupNode]], fonts: Sequence[int], styles: Sequence[int]
+    title: str,
+    items: Sequence[tuple[str, MarkupNode]],
+    fonts: Sequence[int],
+    styles: Sequence[int],
+    *,
+    pictures_first: bool = False,
 ) -> list[str]:
     """Return the pieces of a document that requests `items`, each (``head`` or ``body``, node), in
     order. `fonts` and `styles` are the numbers of the fonts and style sheets below this document.
-    The document has text in every font, and a box for each style sheet's pictures."""
+    The document has text in every font, and a box for each style sheet's pictures. Pictures that
+    scripts request stand below the text, or above it with `pictures_first`."""
     head = [_tag(node) for place, node in items if place == "head"]
     body = [node for place, node in items if place == "body"]
     faces = "".join(f".t{n}{{font-family:F{n},sans-serif}}" for n in fonts)
@@ -43,7 +50,8 @@ def document(
     top = (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f'<title>{html.escape(title)}</title><link rel="icon" href="data:,">'
-        f"<style>{_STYLE}{faces}</style><script>{_loader()}</script>"
+        f"<style>{_STYLE}{_ABOVE if pictures_first else ''}{faces}</style>"
+        f"<script>{_loader()}</script>"
     )
     lead, *others = [f'<p class="t{n}">{_words(words, _LEAD_WORDS)}</p>' for n in fonts or [0]]
     boxes = "".join(f'<i class="g g{n}"></i>' for n in styles)
@@ -69,10 +77,21 @@ def frame(
     )
 
 
-def script(nodes: Sequence[MarkupNode], busy_ms: float = 0.0) -> str:
-    """Return a script that keeps the browser busy for `busy_ms` and then requests its nodes."""
+def script(nodes: Sequence[MarkupNode], busy_ms: float = 0.0, wait_ms: float = 0.0) -> str:
+    """Return a script that keeps the browser busy for `busy_ms`, waits for `wait_ms` and then
+    requests its nodes."""
     spin = f"for(let e=performance.now()+{busy_ms:.1f};performance.now()<e;);" if busy_ms else ""
-    return spin + (f"ask({_json(nodes)});" if nodes else "")
+    asking = f"ask({_json(nodes)});" if nodes else ""
+    return spin + (_later(asking, wait_ms) if asking and wait_ms else asking)
+
+
+def _later(asking: str, wait_ms: float) -> str:
+    """Return a timer. The load event does not wait for one, but for an open document in a frame."""
+    gate = (
+        'const g=document.createElement("iframe");g.hidden=true;'
+        "document.documentElement.append(g);g.contentDocument.open();"
+    )
+    return f"{{{gate}setTimeout(()=>{{{asking}g.contentDocument.close()}},{wait_ms:.0f})}}"
 
 
 def style(number: int, images: Sequence[str], fonts: Sequence[tuple[int, str]]) -> str:

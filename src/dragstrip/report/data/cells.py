@@ -13,6 +13,7 @@ from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.study import Study
+from dragstrip.pages import corpus
 from dragstrip.results.compare.stacks import compare_stacks
 from dragstrip.results.compare.summary import Comparison
 from dragstrip.results.observed import Observations, Observed, observed
@@ -89,7 +90,8 @@ class ReportCell(Struct, frozen=True, kw_only=True):
 def cell_title(page: str, network: str, connection: str, clock: Clock = REAL) -> str:
     """Return the title of a cell, such as ``demo over LTE``. It names connection mode and clock if
     they are not the defaults."""
-    place = f"{page} over {network}" + ("" if connection == "first" else f", {connection}")
+    mode = "" if connection == "first" else f", {connection}"
+    place = f"{corpus.label(page)} over {network}{mode}"
     return f"{place} in {clock.short}" if clock.virtual else place
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from dragstrip.pages import corpus
 from dragstrip.report.words.numbers import counted, percent
 from dragstrip.results.compare.controls import Control
 from dragstrip.results.compare.stopping import Saving
@@ -26,7 +27,7 @@ def judgement(controls: Sequence[Control], saving: Saving | None) -> Iterator[st
         )
         for one in saving.decided:
             span = f" ({one.low:.3f} to {one.high:.3f})" if one.low and one.high else ""
-            place = f"{one.page} over {one.network}"
+            place = f"{corpus.label(one.page)} over {one.network}"
             mode = "" if one.connection == "first" else f", {one.connection}"
             yield f"  {place}{mode}: {one.b} / {one.a} {one.verdict} after {one.n}{span}"
 

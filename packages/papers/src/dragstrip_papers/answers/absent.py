@@ -3,6 +3,7 @@ them."""
 
 import polars as pl
 
+from dragstrip.pages import corpus
 from dragstrip_papers.claims import Claim
 from dragstrip_papers.levels import Absolute
 from dragstrip_papers.parts import parts_of
@@ -24,8 +25,8 @@ def absent(claim: Claim, reached: pl.DataFrame) -> str:
     if not len(reached) or not reached["standin"].all():
         return ""
     pages = reached["page"].unique(maintain_order=True).to_list()
-    told = ", ".join(pages) if len(pages) <= _NAMED else f"{len(pages)} pages"
-    return f"it asks for absolute times of {told}, of which there are only stand-ins of our size"
+    told = ", ".join(map(corpus.label, pages)) if len(pages) <= _NAMED else f"{len(pages)} pages"
+    return f"it asks for absolute times of {told}, of which there are only stand-ins"
 
 
 def _absolute(predicate: AnyPredicate) -> bool:

@@ -28,6 +28,7 @@ from dragstrip_papers.frozen import Frozen
 from dragstrip_papers.measured import Evidence, Key
 from dragstrip_papers.parts import about
 from dragstrip_papers.predicates import AnyPredicate, stacks_of
+from dragstrip_papers.sites import as_loaded, older
 from dragstrip_papers.sources import Source
 
 VERDICTS: tuple[Verdict, ...] = (
@@ -128,6 +129,8 @@ class Findings(Struct, frozen=True, kw_only=True):
     sources: tuple[Source, ...]
     choices: tuple[str, ...]
     """Choices that the paper leaves open, and how we made each."""
+    chosen: tuple[str, ...] = ()
+    """Stand-ins that were chosen, see `dragstrip_papers.sites`."""
     surrogates: dict[str, str]
     client: ClientName = "browser"
     clock: Clock = REAL
@@ -156,7 +159,9 @@ def findings(
 ) -> Findings:
     """Answer every claim from the loads in `evidence`, which were made as `ran` says. `numbers` are
     the cells' numbers in the capsules beside the page."""
-    cells = _counted(space(specs, paper.parts), evidence.loads, numbers)
+    asked_for = space(specs, paper.parts)
+    there = asked_for.with_columns(pl.col("page").replace(as_loaded(evidence.loads)))
+    cells = _counted(there, evidence.loads, numbers)
     stacks = paper.stacks(specs)
     asked = {spec.name: spec.runs for spec in specs}
     claims = tuple(
@@ -178,6 +183,7 @@ def findings(
         made=ran.made,
         sources=paper.sources,
         choices=tuple(paper.paper.choices),
+        chosen=older(evidence.loads),
         surrogates=paper.stands_for,
         client=ran.client,
         clock=ran.clock,

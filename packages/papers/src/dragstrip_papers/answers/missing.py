@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from msgspec import structs
 
+from dragstrip.pages import corpus
 from dragstrip_papers.answer import Answer
 from dragstrip_papers.base import ask
 from dragstrip_papers.measured import DoubtfulCell, Evidence, Loads, Measured, Values
@@ -37,7 +38,10 @@ def with_missing(answer: Answer, predicate: AnyPredicate, evidence: Evidence) ->
     named = stacks_of(predicate, {s: None for cell in evidence.cells for s in cell.stacks})
     for (_, page, network, _), cell in doubted.items():
         if lost := [stack for stack in cell.mostly if stack in named]:
-            return _open(answer, f"most visits of {lost[0]} on {page} over {network} are invalid")
+            return _open(
+                answer,
+                f"most visits of {lost[0]} on {corpus.label(page)} over {network} are invalid",
+            )
     for stack in named:
         if not any(cell.invalid.get(stack) for cell in doubted.values()):
             continue

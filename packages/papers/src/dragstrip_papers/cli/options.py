@@ -86,6 +86,14 @@ PageNames = Annotated[
         autocompletion=paper_pages,
     ),
 ]
+Recordings = Annotated[
+    list[Path] | None,
+    typer.Option(
+        help="Folder with recordings of the paper's sites, like wikipedia.warc.gz. They replace "
+        "the stand-ins of these sites. Repeatable (default: none).",
+        metavar="FOLDER",
+    ),
+]
 ControlsEvery = Annotated[
     int,
     typer.Option(

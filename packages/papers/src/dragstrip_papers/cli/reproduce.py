@@ -39,6 +39,7 @@ from dragstrip_papers.cli.options import (
     OtherLoads,
     Out,
     PageNames,
+    Recordings,
     Scale,
     SlowRuns,
     StackNames,
@@ -65,6 +66,7 @@ def reproduce(
     stack: StackNames = None,
     network: NetworkNames = None,
     page: PageNames = None,
+    recordings: Recordings = None,
     controls_every: ControlsEvery = 1,
     native: Native = False,
     others: OtherLoads = None,
@@ -79,6 +81,7 @@ def reproduce(
     from dragstrip_papers.campaign import clients, plan  # these modules load slowly
     from dragstrip_papers.campaign.fill import fill
     from dragstrip_papers.claims import published
+    from dragstrip_papers.sites import with_recordings
 
     if from_ is not None:
         return answer_from(from_, key, options.out)
@@ -88,7 +91,7 @@ def reproduce(
     paper = published(key).native() if native else published(key)
     client = options.client or "browser"
     folder = options.out or _folder(key, options, native=native)
-    studies = clients.by_client(paper.specs(), client)
+    studies = clients.by_client(with_recordings(paper.specs(), recordings or ()), client)
     specs = plan.of_ones_own(studies, page or ())
     clients.check_client(plan.capsules_of(folder, specs), client)
     wanted, claims = _chosen(paper, specs, folder, options, study or (), claim or (), stack or ())
@@ -216,6 +219,8 @@ def _run(
 
 
 def _announce(console: Console, paper: "Published", parts: Sequence["Part"]) -> None:
+    from dragstrip_papers.sites import kinds_of_pages  # loads slowly
+
     table = Table(box=None, pad_edge=False)
     table.add_column("study", style="bold")
     for column in ("cells", "of", "runs", "visits", "hours with 1 job, about"):
@@ -231,5 +236,7 @@ def _announce(console: Console, paper: "Published", parts: Sequence["Part"]) -> 
         console.print(f"own: {player} plays {role}", highlight=False, markup=False)
     for stack, of in paper.stands_for.items():
         console.print(f"surrogate: {stack} stands for {of}", highlight=False, markup=False)
+    if said := kinds_of_pages([part.spec for part in parts]):
+        console.print(f"pages: {said}", highlight=False)
     for choice in paper.paper.choices:
         console.print(f"our choice: {choice}", highlight=False, markup=False)

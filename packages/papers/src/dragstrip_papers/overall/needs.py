@@ -8,6 +8,7 @@ import msgspec
 import polars as pl
 from msgspec import Struct
 
+from dragstrip.pages import corpus
 from dragstrip_papers.answers.noise import noiseless
 from dragstrip_papers.answers.predicted import beyond
 from dragstrip_papers.campaign.space import unhindered
@@ -78,7 +79,11 @@ class Needs(Struct, frozen=True, kw_only=True):
         """Say that recordings would help, if the claim is about one or two pages. A claim about
         many pages does not depend on the size of a stand-in."""
         few = 0 < len(self.pages) <= 2
-        return f"; a recording of {' and '.join(self.pages)} would tell more" if few else ""
+        return (
+            f"; a recording of {' and '.join(map(corpus.label, self.pages))} would tell more"
+            if few
+            else ""
+        )
 
 
 _WHERE: Mapping[Way, str] = {

@@ -54,9 +54,9 @@ def boxes(
 
 
 def labelled(page: str, loads: pl.DataFrame) -> str:
-    """Return a page's name. The name of a stand-in says that it is one, because it is the name of a
-    site."""
-    return f"{page} (stand-in)" if loads["standin"].any() else page
+    """Return a page's name. The name of a chosen stand-in says that it is one, because it is the
+    name of a site."""
+    return f"{page} (stand-in)" if loads["standin"].any() and "standin" not in page else page
 
 
 def _panels(rows: list[Row], outliers: list[Row], stacks: Sequence[Stack]) -> alt.TopLevelMixin:

@@ -10,6 +10,7 @@ from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Visit
 from dragstrip.report.data.beside import beside
 from dragstrip.results.capsule import Capsule
+from dragstrip_papers.cells import Where
 from dragstrip_papers.claims import Published
 from dragstrip_papers.digitised import digitised
 from dragstrip_papers.measured import Evidence
@@ -25,7 +26,7 @@ PAINT = {
     "plt_ms": "PLT",
 }
 ANOVA_PAIRS = (("TCP+", "TCP"), ("TCP+BBR", "TCP"), ("QUIC", "TCP+"), ("QUIC+BBR", "TCP+BBR"))
-SINGLE_HOST = ("wolsing2019-gnu.org", "wolsing2019-wikipedia.org")
+SINGLE_HOST: Where = {"page": ["*gnu*", "*wikipedia*"]}
 """The pages of wolsing2019's table 3."""
 
 

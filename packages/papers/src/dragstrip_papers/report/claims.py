@@ -15,6 +15,7 @@ import polars as pl
 import vl_convert
 from markupsafe import Markup
 
+from dragstrip.pages import corpus
 from dragstrip.report import vega
 from dragstrip.report.data.cells import cell_title, page_file
 from dragstrip.report.data.controls import judgement
@@ -23,6 +24,7 @@ from dragstrip.report.site.templating import environment
 from dragstrip.report.words import numbers as words
 from dragstrip_papers.answers.findings import VERDICTS, Finding, Findings, Place
 from dragstrip_papers.report.style import Figure
+from dragstrip_papers.sites import chosen
 
 _HEADS = (
     "claim",
@@ -74,6 +76,8 @@ def page(found: Findings, figures: Sequence[Figure]) -> str:
         beside=beside,
         place=place,
         judgement=judgement,
+        chosen=chosen,
+        label=corpus.label,
     )
     return made.get_template("claims.html.j2").render(
         found=found,
@@ -166,6 +170,7 @@ def markdown(found: Findings) -> str:
         + f"; {found.restated} restate another claim. {found.frozen.words()}".rstrip(),
         "",
         *([found.predicted, ""] if found.predicted else []),
+        *([chosen(found.chosen), ""] if found.chosen else []),
     ]
     if seen:
         lines.append(f"| {' | '.join(_HEADS)} |")

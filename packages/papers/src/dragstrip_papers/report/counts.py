@@ -7,7 +7,7 @@ from statistics import fmean
 import altair as alt
 
 from dragstrip.report.figures.palette import PROTOCOL
-from dragstrip_papers.cells import aligned
+from dragstrip_papers.cells import Where, aligned, select
 from dragstrip_papers.measured import Evidence
 from dragstrip_papers.report.pairs import short
 from dragstrip_papers.report.style import INK, Figure, Row, data, figure, panels
@@ -94,14 +94,14 @@ def anova(
     )
 
 
-def one_rtt(evidence: Evidence, pages: Sequence[str], metrics: dict[str, str]) -> Figure | None:
+def one_rtt(evidence: Evidence, pages: Where, metrics: dict[str, str]) -> Figure | None:
     """Draw the difference of the means of QUIC and TCP+ less one round trip, in round trips (table
     3).
 
     For the network MSS the figure also shows the pair with BBR, as in the paper.
     """
     rows: list[Row] = []
-    measured = [cell for cell in evidence.cells if cell.page in pages]
+    measured = select(evidence.cells, pages)
     for metric, name in metrics.items():
         for tcp, quic in (("TCP+", "QUIC"), ("TCP+BBR", "QUIC+BBR")):
             for cell in aligned(measured, (tcp, quic), metric):

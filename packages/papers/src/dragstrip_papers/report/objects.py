@@ -7,6 +7,7 @@ import altair as alt
 
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Visit
+from dragstrip.pages import corpus
 from dragstrip.visit.metrics import object_times
 from dragstrip_papers.report.style import Figure, Row, data, figure, panels, tint
 
@@ -22,7 +23,7 @@ def object_loads(visits: Iterable[Visit], stacks: Sequence[Stack]) -> Figure | N
         times = object_times(visit)
         if not visit.valid or not times:
             continue
-        where = f"{visit.page} over {visit.network}"
+        where = f"{corpus.label(visit.page)} over {visit.network}"
         queued = sorted(t.queued_ms for t in times)
         sent = sorted(t.sent_ms for t in times if t.sent_ms is not None)
         ordered.setdefault((visit.stack, WITH), []).append(queued)

@@ -10,6 +10,7 @@ import polars as pl
 from msgspec import Struct
 
 from dragstrip.model.stack import Stack
+from dragstrip.pages import corpus
 from dragstrip_papers.cells import Cell, Statistic, cells
 from dragstrip_papers.compare import ratio_of
 
@@ -88,5 +89,5 @@ def conditions(cell: Cell) -> tuple[float, float, float, float]:
 
 
 def short(page: str) -> str:
-    """Return the page's name without the name of its set."""
-    return page.split("-", 1)[-1]
+    """Return the page's label without the name of its set."""
+    return corpus.label(page).split("-", 1)[-1]
