@@ -27,6 +27,7 @@ from dragstrip.model.study import Study
 from dragstrip.model.visit import (
     Connection,
     DirectionReport,
+    EcnCounts,
     HostReport,
     Offer,
     Overhead,
@@ -67,6 +68,7 @@ _SENDERS: Mapping[str, type[Struct]] = {
     "transport": Transport,
     "transport_offer": Offer,
     "transport_client_offer": Offer,
+    "transport_ecn_counts": EcnCounts,
 }
 """The nested records of a connection, by their names in columns."""
 NESTED = {**_PARTS, **_SENDERS}
@@ -182,7 +184,8 @@ def schemas(study: Study | None = None) -> dict[str, Schema]:
 
 def _connection_row(connection: Connection) -> Row:
     sender = connection.transport
-    records = (sender, getattr(sender, "offer", None), getattr(sender, "client_offer", None))
+    within = (getattr(sender, name, None) for name in ("offer", "client_offer", "ecn_counts"))
+    records = (sender, *within)
     return _values(Connection, connection) | _nested(_SENDERS, records)
 
 
