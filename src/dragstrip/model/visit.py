@@ -187,8 +187,11 @@ class EcnCounts(Struct, frozen=True, kw_only=True):
     them."""
 
     ect0: int
+    """Packets that came as ECT(0)."""
     ect1: int
+    """Packets that came as ECT(1)."""
     ce: int
+    """Packets that came marked."""
 
 
 class Transport(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,270 @@
+"""L4S in virtual time: a page beside bulk flows, and Prague beside CUBIC.
+
+    uv run python bench/protocols/l4s.py FOLDER [blocks] [bulk flows, as CUBIC,Prague]
+
+First a page is loaded beside one bulk flow through three queues: droptail, CoDel and DualPI2. The
+bulk flow is classic (the kernel's CUBIC) or L4S (Prague of our QUIC), and so is the page's sender.
+Then, if Prague is one of the bulk flows, one of each share DualPI2, over rates and round trips.
+Capsules go into FOLDER; the tables are written into docs/results/l4s.md.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import product
+from pathlib import Path
+from statistics import median
+
+import msgspec
+from msgspec import structs
+
+import dragstrip
+from dragstrip.model.aqm import Aqm, Codel, DualPi2
+from dragstrip.model.background import Background
+from dragstrip.model.network import Network
+from dragstrip.model.stack import Stack
+from dragstrip.model.study import Client
+from dragstrip.model.visit import Visit
+from dragstrip.results.capsule import Capsule
+from dragstrip.study.clients import loaded_by
+from dragstrip.study.presets import find_stack
+from dragstrip.study.spec import StudySpec
+
+OUT = Path("docs/results/l4s.md")
+PAGE = "synth:24x20KB"
+RATE_MBPS, RTT_MS = 20, 10
+DEEP_MS = 200
+"""Depth of every queue: what the discipline does not prevent."""
+QUEUES: dict[str, Aqm | None] = {"droptail": None, "CoDel": Codel(), "DualPI2": DualPi2()}
+CLASSIC = Background(kind="tcp", congestion="cubic", lead_ms=2500)
+SCALABLE = Background(kind="quic", congestion="prague", lead_ms=2500)
+BULK = {"CUBIC": (CLASSIC,), "Prague": (SCALABLE,)}
+STACKS = ("h2", "h3", "h3-l4s")
+
+RATES = (10, 20)
+ROUND_TRIPS = (10, 20, 50)
+LONG_MS = 5_000.0
+TINY = "synth:1x10KB"
+FACTOR = 2.0
+GOAL_MS = 2.0
+
+
+def main() -> None:
+    folder = Path(sys.argv[1]).absolute()
+    blocks = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    bulk = sys.argv[3].split(",") if len(sys.argv) > 3 else list(BULK)
+    beside = list(page_beside_bulk(folder / "beside", blocks, bulk))
+    shares = list(prague_beside_cubic(folder / "shares")) if "Prague" in bulk else []
+    command = f"uv run python bench/protocols/l4s.py FOLDER {blocks} {','.join(bulk)}"
+    OUT.write_text("\n".join([*page(command, beside, shares), ""]))
+    (OUT.with_suffix(".json")).write_bytes(
+        msgspec.json.format(
+            msgspec.json.encode({"command": command, "beside": beside, "shares": shares}), indent=1
+        )
+        + b"\n"
+    )
+    print(OUT.read_text())
+
+
+def network(
+    name: str, rate_mbps: float, rtt_ms: float, aqm: Aqm | None, bulk: tuple[Background, ...]
+) -> Network:
+    plain = Network.parse(f"{rate_mbps:g}mbit/{rate_mbps:g}mbit/{rtt_ms / 2:g}ms/0%/{DEEP_MS}ms")
+    return structs.replace(
+        plain, name=name, down=structs.replace(plain.down, aqm=aqm), background=bulk
+    )
+
+
+def visits(out: Path, page: str, one: Network, stacks: Sequence[Stack], blocks: int) -> list[Visit]:
+    study = StudySpec(
+        name=out.name,
+        pages=[page],
+        networks=[one],
+        stacks=loaded_by(list(stacks), "loader"),
+        runs=blocks,
+        seed=1,
+        client=Client(timeout_s=120),
+        controls=False,
+    ).resolve(out.parent / "pages")
+    dragstrip.run(structs.replace(study, reruns=0), out=out, virtual=True, computing=False)
+    return list(Capsule.open(out).visits())
+
+
+class Beside(msgspec.Struct):
+    """A page beside a bulk flow: medians of the blocks."""
+
+    queue: str
+    bulk: str
+    stack: str
+    load_ms: float | None
+    bulk_mbps: dict[str, float]
+    wait_p50_ms: float
+    wait_p99_ms: float
+    l4s_p99_ms: float | None
+    valid: int
+    visits: int
+
+
+def page_beside_bulk(out: Path, blocks: int, bulk_flows: Sequence[str]) -> Iterator[Beside]:
+    networks = [
+        network(f"{queue}, {bulk}", RATE_MBPS, RTT_MS, aqm, flows)
+        for queue, aqm in QUEUES.items()
+        for bulk, flows in BULK.items()
+        if bulk in bulk_flows
+    ]
+    stacks = [find_stack(name) for name in STACKS]
+    for one in networks:
+        queue, bulk = one.name.split(", ")
+        made = visits(out / f"{queue}-{bulk}", PAGE, one, stacks, blocks)
+        for stack in STACKS:
+            mine = [v for v in made if v.stack == stack]
+            good = [v for v in mine if v.valid and v.link]
+            if not good:
+                continue
+            downs = [v.link.down for v in good if v.link]
+            loads = [v.plt_ms for v in good if v.plt_ms is not None]
+            l4s = [q.wait_p99_ms for d in downs for q in d.queues if q.queue == "l4s" and q.packets]
+            rates: dict[str, list[float]] = {}
+            for visit in good:
+                for what, mbps in bulk_mbps(visit).items():
+                    rates.setdefault(what, []).append(mbps)
+            yield Beside(
+                queue=queue,
+                bulk=bulk,
+                stack=stack,
+                load_ms=median(loads) if loads else None,
+                bulk_mbps={what: median(mbps) for what, mbps in rates.items()},
+                wait_p50_ms=median(d.queue_p50_ms or 0.0 for d in downs),
+                wait_p99_ms=median(d.queue_p99_ms or 0.0 for d in downs),
+                l4s_p99_ms=median(l4s) if l4s else None,
+                valid=len(good),
+                visits=len(mine),
+            )
+
+
+def bulk_mbps(visit: Visit) -> dict[str, float]:
+    """Rate of each kind of bulk flow in Mbit/s of layer 3, since it began."""
+    down = visit.link.down if visit.link else None
+    ends = (down.far_ends if down else None) or ()
+    seconds = seconds_of(visit)
+    kinds = {load.load.kind for load in visit.background}
+    bulk = {
+        "tcp": ("CUBIC", [e for e in ends if e.transport == "tcp" and e.port not in (80, 443)]),
+        "quic": ("Prague", [e for e in ends if e.transport == "udp" and e.port != 443]),
+    }
+    # iperf3 has a second connection, for its commands.
+    return {
+        name: sum(end.bytes for end in its) * 8e-6 / seconds
+        for kind, (name, its) in bulk.items()
+        if kind in kinds
+    }
+
+
+def seconds_of(visit: Visit) -> float:
+    """Time from the link's first packet to the visit's end: its slots with traffic."""
+    course = visit.link.down.timeline if visit.link else None
+    assert course
+    first, *_ = course.slots[0]
+    last, *_ = course.slots[-1]
+    return (last - first + 1) * course.slot_us * 1e-6
+
+
+class Share(msgspec.Struct):
+    """Prague and CUBIC in one DualPI2."""
+
+    rate_mbps: float
+    rtt_ms: float
+    prague_mbps: float
+    cubic_mbps: float
+    l4s_p99_ms: float
+    classic_p99_ms: float
+
+    @property
+    def ratio(self) -> float:
+        return self.prague_mbps / self.cubic_mbps
+
+
+def prague_beside_cubic(out: Path) -> Iterator[Share]:
+    both = tuple(structs.replace(load, lead_ms=LONG_MS) for load in (CLASSIC, SCALABLE))
+    stacks = [find_stack(name) for name in ("h2", "h3")]
+    for rate, rtt in product(RATES, ROUND_TRIPS):
+        one = network(f"{rate} Mbit/s, {rtt} ms", rate, rtt, DualPi2(), both)
+        for visit in visits(out / f"{rate}-{rtt}", TINY, one, stacks, 1):
+            if not visit.valid or not visit.link:
+                continue
+            rates = bulk_mbps(visit)
+            waits = {q.queue: q.wait_p99_ms for q in visit.link.down.queues}
+            yield Share(rate, rtt, rates["Prague"], rates["CUBIC"], waits["l4s"], waits["classic"])
+
+
+def goals(beside: Sequence[Beside], shares: Sequence[Share]) -> Iterator[str]:
+    scalable = [b.l4s_p99_ms for b in beside if b.queue == "DualPI2" and b.stack == "h3-l4s"]
+    page_ms = max((p99 for p99 in scalable if p99 is not None), default=None)
+    if page_ms is not None:
+        yield f"- In DualPI2's L4S queue an L4S page's packets wait at most **{page_ms:.2f} ms**"
+        yield f"  (99th percentile). The goal is {GOAL_MS:g} ms."
+        yield "- The L4S page pays for it. Its first mark counts as a share of 1, which falls by a"
+        yield "  sixteenth in a round trip, so its window stays small for the rest of a short page."
+    if not shares:
+        yield "- Prague as the bulk flow, and Prague beside CUBIC, are not measured here."
+        return
+    worst = max(s.l4s_p99_ms for s in shares)
+    fair = sum(1 / FACTOR <= s.ratio <= FACTOR for s in shares)
+    yield f"- Beside CUBIC, packets of Prague wait at most **{worst:.2f} ms** (99th percentile)."
+    yield f"- Prague and CUBIC are within a factor of {FACTOR:g} of each other in **{fair} of"
+    yield f"  {len(shares)}** loads."
+
+
+def page(command: str, beside: Sequence[Beside], shares: Sequence[Share]) -> Iterator[str]:
+    visits, valid = sum(b.visits for b in beside), sum(b.valid for b in beside)
+    yield from (
+        "# L4S: a page beside bulk flows, and Prague beside CUBIC",
+        "",
+        f"`{command}`: the load generator in virtual time, the network alone. {valid} of {visits}",
+        "visits of the first table are valid.",
+        "",
+        "Prague is our QUIC's ([stacks](../reference/stack.md)): its packets are ECT(1), and the",
+        "client's ACK_ECN counts tell of marks. Linux has no TCP Prague, and the guest's kernel no",
+        "DCTCP, so TCP is classic here. CUBIC is the kernel's, without ECN.",
+        "",
+    )
+    yield from goals(beside, shares)
+    yield from (
+        "",
+        "## A page beside bulk flows",
+        "",
+        f"`{PAGE}` over {RATE_MBPS} Mbit/s and {RTT_MS} ms, with {DEEP_MS} ms of queue. The bulk",
+        "flow runs for 2.5 s before. Waits are of all packets down since it began, its slow start",
+        "included. `bulk` is its rate in that time. Medians of the blocks.",
+        "",
+        "| queue | bulk flow | page | load | bulk | wait, p50 | p99 | L4S queue, p99 |",
+        "|---|---|---|---|---|---|---|---|",
+    )
+    for b in beside:
+        bulk = ", ".join(f"{what} {mbps:.1f}" for what, mbps in b.bulk_mbps.items())
+        load = "-" if b.load_ms is None else f"{b.load_ms:.0f} ms"
+        l4s = "-" if b.l4s_p99_ms is None else f"{b.l4s_p99_ms:.2f} ms"
+        yield (
+            f"| {b.queue} | {b.bulk} | {b.stack} | {load} | {bulk} Mbit/s | "
+            f"{b.wait_p50_ms:.1f} ms | {b.wait_p99_ms:.1f} ms | {l4s} |"
+        )
+    if not shares:
+        return
+    yield from (
+        "",
+        "## Prague beside CUBIC",
+        "",
+        f"One flow each through DualPI2, {LONG_MS / 1000:g} s from the beginning of both.",
+        "",
+        "| rate | round trip | Prague | CUBIC | Prague / CUBIC | L4S queue, p99 | classic, p99 |",
+        "|---|---|---|---|---|---|---|",
+    )
+    for s in shares:
+        yield (
+            f"| {s.rate_mbps:g} Mbit/s | {s.rtt_ms:g} ms | {s.prague_mbps:.2f} | "
+            f"{s.cubic_mbps:.2f} | {s.ratio:.2f} | {s.l4s_p99_ms:.2f} ms | "
+            f"{s.classic_p99_ms:.1f} ms |"
+        )
+
+
+if __name__ == "__main__":
+    main()
