@@ -250,6 +250,7 @@ CHANGED = {
     "unsent_bytes": 16384,
     "interleave_bytes": 16375,
     "ack_every_packets": 4,
+    "migration": True,
     "qpack_table_bytes": 256,
     "tls": "1.2",
     "resumption": False,

@@ -260,6 +260,7 @@ def test_the_other_servers_transport_is_named_in_words():
         "OCSP staple",
         "certificate compression",
         "address validation",
+        "migration",
         "QPACK's dynamic table",
         "content coding",
         "priorities",

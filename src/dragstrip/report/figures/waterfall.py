@@ -190,8 +190,8 @@ def _changes(
     reports = visit.link.phases if visit.link else ()
     asked = network.phases if network else ()
     starts = [(report.at_us - visit.started_us) / 1000 for report in reports]
-    ends = [*starts[1:], until_ms]
-    for place, (start_ms, end_ms) in enumerate(zip(starts, ends, strict=False)):
+    ends = [*starts[1:], until_ms] if starts else []
+    for place, (start_ms, end_ms) in enumerate(zip(starts, ends, strict=True)):
         if not place or start_ms > until_ms:
             continue
         phase = asked[place] if place < len(asked) else None
