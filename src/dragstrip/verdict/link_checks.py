@@ -78,7 +78,7 @@ def carried(
     sides: tuple[tuple[Side, Direction], ...] = (("down", down), ("up", up))
     for side, asked in sides:
         got = report.direction(side)
-        yield from _drift(side, asked, got, limits)
+        yield from (f"{side}: {detail}" for detail in _drift(side, asked, got, limits))
         late_us = got.lateness_max_us
         if clock.virtual and late_us and late_us > clock.lateness_us(limits.virtual_lateness_us):
             yield f"{side}: a packet left {late_us:.0f} us late in {clock.short}"
