@@ -83,12 +83,12 @@ def in_doubt(cell: Observed, *stacks: str) -> bool:
 
 
 def invalid_visits(cell: Observed, stack: str) -> int:
-    return len(cell.visits.filter((pl.col("stack") == stack) & ~pl.col("valid")))
+    return cell.tallies.get(stack, (0, 0))[1]
 
 
 def _invalid_share(cell: Observed, stack: str) -> float:
-    made = len(cell.visits.filter(pl.col("stack") == stack))
-    return invalid_visits(cell, stack) / made if made else 0.0
+    made, invalid = cell.tallies.get(stack, (0, 0))
+    return invalid / made if made else 0.0
 
 
 def _logs(cell: Observed, a: str, b: str, metric: str) -> Iterator[float | None]:

@@ -92,6 +92,12 @@ class Observed(Struct, frozen=True, kw_only=True, dict=True):
         last = pl.col("attempt") == pl.col("attempt").max().over("block")
         return self.visits.filter(last & ~pl.col("valid"))["block"].n_unique()
 
+    @cached_property
+    def tallies(self) -> Mapping[str, tuple[int, int]]:
+        """Number of visits and of invalid visits, by stack."""
+        counts = self.visits.group_by("stack").agg(pl.len(), invalid=(~pl.col("valid")).sum())
+        return {stack: (made, invalid) for stack, made, invalid in counts.iter_rows()}
+
     def seeds(self) -> list[int]:
         """Return the seeds of the link, one per block that counts."""
         return next((rows["seed"].to_list() for rows in self.stacks.values()), [])
@@ -151,7 +157,7 @@ def observed(
     controls.
     """
     names = [s.name for s in study.stacks] if asked is None else asked
-    wanted_cells = frozenset(study.cells())
+    links_of = _links_by_page(study)
     wanted = list(dict.fromkeys([*COLUMNS, *metrics_of(study)]))
     biased_cells = frozenset(one.cell for one in bias_of_table(table) if one.shown)
     there = table.collect_schema().names()
@@ -162,14 +168,22 @@ def observed(
         visits = _judged(rows.collect(engine="streaming"), names)
         found = visits.partition_by(*CELL_KEYS, as_dict=True)
         for page in pages:
-            for network in study.networks:
-                for connection in study.connections:
-                    if (page, network.name, connection) not in wanted_cells:
-                        continue
-                    own = found.get((page, network.name, connection), visits.clear())
-                    name = block_id(page, network.name, connection, 0).rpartition("|")[0]
-                    biased = bool(biased_cells & {EVERYWHERE, name})
-                    yield _cell(study, page, network.name, connection, own, names, biased=biased)
+            for network, connection in links_of[page]:
+                own = found.get((page, network, connection), visits.clear())
+                name = block_id(page, network, connection, 0).rpartition("|")[0]
+                biased = bool(biased_cells & {EVERYWHERE, name})
+                yield _cell(study, page, network, connection, own, names, biased=biased)
+
+
+def _links_by_page(study: Study) -> Mapping[str, list[tuple[str, ConnectionMode]]]:
+    """Network and connection mode of each page's cells, in the study's order."""
+    place = {network.name: i for i, network in enumerate(study.networks)}
+    found: dict[str, list[tuple[str, ConnectionMode]]] = {page.name: [] for page in study.pages}
+    for page, network, connection in study.cells():
+        found[page].append((network, connection))
+    for links in found.values():
+        links.sort(key=lambda link: (place[link[0]], study.connections.index(link[1])))
+    return found
 
 
 def stayed_invalid(cells: Collection[Observed]) -> bool:
