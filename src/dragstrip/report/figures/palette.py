@@ -1,9 +1,9 @@
 """The colours of the report: one per protocol, used everywhere.
 
-The three colours keep a CIE76 distance of at least 32 from each other under simulated protanopia,
-deuteranopia and tritanopia (Machado, Oliveira and Fernandes 2009, severity 1), and differ in
-lightness, so they also print in grey. Stacks of one protocol share its colour and have different
-dash patterns.
+The three colours keep a CIE76 distance of at least 27 from each other under simulated protanopia,
+deuteranopia and tritanopia (Machado, Oliveira and Fernandes 2009, severity 1). That holds on white
+and in the dark. They differ in lightness, so they also print in grey. Stacks of one protocol share
+its colour and have different dash patterns.
 """
 
 from collections.abc import Sequence
