@@ -14,6 +14,8 @@ from dragstrip.browsers.place import BrowserPlace
 from dragstrip.model.study import Client
 
 _PATIENCE_S = 60.0
+_CODES = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowUp": 38, "ArrowDown": 40, "/": 191}
+"""Virtual key codes."""
 
 
 class Reader:
@@ -61,8 +63,9 @@ class Reader:
 
     def press(self, key: str) -> None:
         for kind in ("keyDown", "keyUp"):
-            code = {"Tab": 9, "Enter": 13}[key]
-            text = {"text": "\r"} if key == "Enter" and kind == "keyDown" else {}
+            code = _CODES.get(key, ord(key[0].upper()))
+            typed = "\r" if key == "Enter" else key if len(key) == 1 else ""
+            text = {"text": typed} if typed and kind == "keyDown" else {}
             self.call(
                 "Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code, **text
             )

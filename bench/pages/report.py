@@ -2,8 +2,10 @@
 
 uv run python bench/pages/report.py [FOLDER]
 
-Simulated visits on wolsing2019's grid: 38 pages x 4 networks x 5 stacks x 31 runs are 23,560, with
-a journal; and 1316 runs are a million, as tables alone. FOLDER keeps the capsules.
+Simulated visits. 50 pages x 10 networks x 4 stacks, one of them in Firefox, x 5 runs are a study of
+500 cells; 500 sampled cells have a page and a network each. On wolsing2019's grid 38 pages x 4
+networks x 5 stacks x 31 runs are 23,560 visits, with a journal; and 1316 runs are a million, as
+tables alone. FOLDER keeps the capsules. `--cells` measures only the first two.
 """
 
 import os
@@ -11,7 +13,7 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -23,6 +25,9 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "golden")]
 
 import simulate  # noqa: E402
 
+from dragstrip.model.network import Network  # noqa: E402
+from dragstrip.model.page import Page  # noqa: E402
+from dragstrip.model.stack import Stack  # noqa: E402
 from dragstrip.model.study import Study  # noqa: E402
 from dragstrip.model.visit import Visit  # noqa: E402
 from dragstrip.results.capsule import JOURNAL, MANIFEST, Capsule  # noqa: E402
@@ -31,19 +36,54 @@ from dragstrip.study.presets import find_network, find_stack  # noqa: E402
 from reader import reader  # noqa: E402
 
 RUNS, MANY_RUNS = 31, 1316
+CELLS_RUNS = 5
 NETWORKS = ("DSL", "LTE", "DA2GC", "MSS")
 STACKS = ("TCP", "TCP+", "TCP+BBR", "QUIC", "QUIC+BBR")
+FIREFOX = Stack(name="h3-firefox", protocol="h3", browser="firefox")
 
 
 def study(runs: int) -> Study:
-    draw = random.Random(1)
-    pages = tuple(
-        simulate.page(f"site{i:02}", draw.randrange(6, 80), draw.randrange(1, 8)) for i in range(38)
-    )
     return structs.replace(
-        simulate.study(pages=pages, runs=runs),
+        simulate.study(pages=pages(38), runs=runs),
         networks=tuple(find_network(name) for name in NETWORKS),
         stacks=tuple(find_stack(name) for name in STACKS),
+    )
+
+
+def pages(count: int) -> tuple[Page, ...]:
+    draw = random.Random(1)
+    return tuple(
+        simulate.page(f"site{i:02}", draw.randrange(6, 80), draw.randrange(1, 8))
+        for i in range(count)
+    )
+
+
+def grid() -> Study:
+    """50 pages on 10 networks."""
+    return structs.replace(
+        simulate.study(pages=pages(50), runs=CELLS_RUNS),
+        networks=links(10),
+        stacks=(*simulate.STACKS, FIREFOX),
+    )
+
+
+def sampled() -> Study:
+    """500 cells, each with its own page and network, as a study of ranges has them."""
+    found = structs.replace(
+        simulate.study(pages=pages(500), runs=CELLS_RUNS), networks=links(500), sampled=True
+    )
+    own = zip(found.pages, found.networks, strict=True)
+    return structs.replace(found, only=tuple((p.name, n.name, "first") for p, n in own))
+
+
+def links(count: int) -> tuple[Network, ...]:
+    """Networks of 2, 4, 6 Mbit/s and more, of 10 to 100 ms."""
+    return tuple(
+        structs.replace(
+            Network.parse(f"{2 + 2 * i}mbit/{2 + i}mbit/{10 + 10 * (i % 10)}ms/0%/200ms"),
+            name=f"link{i:02}",
+        )
+        for i in range(count)
     )
 
 
@@ -70,8 +110,8 @@ def visits(of: Study) -> Iterator[Visit]:
             )
 
 
-def few(folder: Path) -> Capsule:
-    of = study(RUNS)
+def few(folder: Path, of: Study) -> Capsule:
+    """A capsule with a journal."""
     with Capsule.create(folder, simulate.manifest(of)):
         pass
     with (folder / JOURNAL).open("wb") as journal:
@@ -80,9 +120,8 @@ def few(folder: Path) -> Capsule:
     return Capsule.open(folder)
 
 
-def many(folder: Path) -> Capsule:
+def many(folder: Path, of: Study) -> Capsule:
     """A capsule with a million rows. It has no journal, so visits have no pages."""
-    of = study(MANY_RUNS)
     folder.mkdir(parents=True)
     (folder / MANIFEST).write_bytes(simulate.manifest(of).to_json())
     one = structs.replace(of, runs=RUNS)
@@ -141,13 +180,23 @@ def opened(folder: Path) -> None:
             raise SystemExit(f"the browser complained: {browser.errors}")
 
 
+STUDIES: tuple[tuple[str, Callable[[], Study], Callable[[Path, Study], Capsule]], ...] = (
+    ("500 cells", grid, few),
+    ("500 sampled cells", sampled, few),
+    ("23,560 visits", lambda: study(RUNS), few),
+    ("1,000,160 visits", lambda: study(MANY_RUNS), many),
+)
+
+
 def main() -> None:
+    chosen = STUDIES[:2] if "--cells" in sys.argv else STUDIES
+    given = [text for text in sys.argv[1:] if text != "--cells"]
     with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(sys.argv[1] if len(sys.argv) > 1 else scratch)
-        for name, make in (("23,560 visits", few), ("1,000,160 visits", many)):
+        folder = Path(given[0] if given else scratch)
+        for name, plan, make in chosen:
             place = folder / name.replace(",", "").replace(" ", "-")
             if not place.exists():
-                make(place)
+                make(place, plan())
             print(name)
             if make is few:
                 size = (place / JOURNAL).stat().st_size / 1e6

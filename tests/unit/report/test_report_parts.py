@@ -110,3 +110,22 @@ def test_a_study_of_chosen_cells_leaves_the_others_empty_and_claims_lead_to_them
             study="made", page=page, network=network, connection=connection, number=number
         )
         assert (tmp_path / link(place)).is_file()
+
+
+def test_a_sampled_study_lists_its_cells_and_has_no_field_for_those_it_lacks(tmp_path):
+    names = [f"p{i}" for i in range(13)]
+    links = tuple(structs.replace(CLEAN, name=f"link{i}") for i in range(13))
+    whole = structs.replace(made.study(runs=1, pages=tuple(names)), networks=links, sampled=True)
+    cells = tuple((p, n.name, "first") for p, n in zip(names, links, strict=True))
+    of = structs.replace(whole, only=cells)
+    index = text(report(tmp_path / "made", of, visits(of, {})) / "index.html")
+    assert 'class="matrix' not in index
+    assert index.count('<tr data-page="') == 13
+
+
+def test_a_study_of_all_combinations_has_the_table_and_the_list(tmp_path):
+    names = tuple(f"p{i}" for i in range(7))
+    of = structs.replace(made.study(runs=1, pages=names), networks=(CLEAN, LOSSY))
+    index = text(report(tmp_path / "made", of, visits(of, {})) / "index.html")
+    assert index.count("<td data-cell=") == 14
+    assert index.count('<tr data-page="') == 14

@@ -10,6 +10,7 @@ from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.study import Study
 from dragstrip.report.data.answer import CellAnswer
 from dragstrip.report.data.cells import ReportCell
+from dragstrip.report.data.lead_bars import LeadBar
 from dragstrip.report.data.leaders import Lead, lead
 from dragstrip.report.figures.palette import colour
 from dragstrip.report.words.numbers import listed
@@ -23,6 +24,8 @@ RANKED = [m for m in BY_NAME.values() if m.better != "neither"]
 class MatrixEntry(Struct, frozen=True, kw_only=True):
     """The part of a cell's result that other pages of the report need."""
 
+    number: int
+    """Number of the cell in the study, from 1."""
     page: str
     network: str
     connection: ConnectionMode
@@ -30,6 +33,7 @@ class MatrixEntry(Struct, frozen=True, kw_only=True):
     file: str
     """Path of the cell's page, from the report's folder."""
     answer: CellAnswer
+    bars: list[LeadBar]
     leads: dict[str, Lead]
     """The stacks that lead the cell, by metric."""
 
@@ -60,6 +64,13 @@ def rows(
     }
 
 
+def dense(study: Study, entries: Sequence[MatrixEntry]) -> bool:
+    """Whether at least half of the table's fields have a cell. In a sampled study nearly none has:
+    500 cells with their own pages and networks would make a quarter of a million fields."""
+    fields = len(study.pages) * len(study.networks) * len(study.connections)
+    return fields <= 2 * len(entries)
+
+
 def known(entries: Sequence[MatrixEntry]) -> list[Metric]:
     """Return the metrics for which some cell has an answer, and page load time."""
     return [
@@ -70,9 +81,13 @@ def known(entries: Sequence[MatrixEntry]) -> list[Metric]:
 
 
 def shares(study: Study, entries: Sequence[MatrixEntry], metric: str) -> list[ResultShare]:
-    """Count the cells for each sole leader, then those with ties, then those without a leader. Zero
-    counts are left out."""
-    found = [e.leads[metric] for e in entries]
+    """`shares_of` the entries' leads in a metric."""
+    return shares_of(study, [e.leads[metric] for e in entries])
+
+
+def shares_of(study: Study, found: Sequence[Lead]) -> list[ResultShare]:
+    """Number of cells for each sole leader, then for ties, then without a leader. Zero counts are
+    left out."""
     alone = Counter(x.leaders[0] for x in found if x.kind == "lead")
     ties = Counter(listed(sorted(x.leaders)) for x in found if x.kind == "tie")
     rest = Counter(x.kind for x in found)

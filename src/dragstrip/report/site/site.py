@@ -37,8 +37,10 @@ from dragstrip.report.data.block_rows import block_rows
 from dragstrip.report.data.cells import ReportCell, cells, page_file
 from dragstrip.report.data.controls import by_metric, judgement
 from dragstrip.report.data.coverage import coverage
+from dragstrip.report.data.effect import effects
 from dragstrip.report.data.families import families
 from dragstrip.report.data.fidelity import fidelity
+from dragstrip.report.data.lead_bars import lead_bars
 from dragstrip.report.data.shown import shown
 from dragstrip.report.data.spread_rows import spread_rows
 from dragstrip.report.data.verdicts import SHOWN_VISITS, verdicts
@@ -51,6 +53,7 @@ from dragstrip.report.figures.spread import CellLoads
 from dragstrip.report.pictures.capsule_pictures import CellPicture, pictures, study_pictures
 from dragstrip.report.site.templating import environment
 from dragstrip.report.site.visit_page import VisitPage, draw, judged
+from dragstrip.report.words import effect as effect_words
 from dragstrip.report.words import numbers as words
 from dragstrip.report.words import why as why_words
 from dragstrip.report.words import wire_evidence
@@ -72,6 +75,9 @@ SPELLED_OUT = 12
 SHOWN_BLOCKS = 600
 PICTURED_CELLS = 60
 """Most cells with pictures. The pictures of one cell take seconds to draw and up to 4 MB."""
+
+SCRIPTS = ("site.js", "scroll.js", "find.js")
+"""Files that the pages' one script is made of."""
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
@@ -116,7 +122,8 @@ class _Site:
             "overall": study_pictures(self._study, self._loads),
             "families": families(self._study, self._loads),
         }
-        rows = matrix.rows(self._study, entries)
+        dense = matrix.dense(self._study, entries)
+        rows = matrix.rows(self._study, entries) if dense else {}
         attributed = why(self._study, visits) if self._study.bridge else None
         metrics = matrix.known(entries)
         for metric in metrics:
@@ -130,6 +137,7 @@ class _Site:
                 metric=metric,
                 metrics=metrics,
                 shares=shares,
+                dense=dense,
                 rows=rows,
                 why=attributed,
                 single=self._single if len(entries) == 1 and first else None,
@@ -155,12 +163,14 @@ class _Site:
             drawn = draw(self._capsule, cell, chosen, self._lookup, Path(file).stem)
             room -= sum(len(d.visit.requests) for d in drawn)
             entry = MatrixEntry(
+                number=number,
                 page=cell.page.name,
                 network=cell.network.name,
                 connection=cell.connection,
                 where=cell.title,
                 file=file,
                 answer=answer(cell, study.client.timeout_s),
+                bars=lead_bars(cell, effects(cell)),
                 leads=matrix.leads(cell),
             )
             files = dict(zip((s.row for s in chosen), (d.file for d in drawn), strict=False))
@@ -217,7 +227,8 @@ class _Site:
         assets = self._folder / "assets"
         style = "".join((_TEMPLATES / name).read_text() for name in ("report.css", "site.css"))
         (assets / "report.css").write_text(style, encoding="utf-8")
-        shutil.copyfile(_TEMPLATES / "site.js", assets / "report.js")
+        script = "".join((_TEMPLATES / name).read_text() for name in SCRIPTS)
+        (assets / "report.js").write_text(script, encoding="utf-8")
         (assets / "vega.js").write_text(vega.script(), encoding="utf-8")
         shutil.copyfile(vega.LICENCES, assets / vega.LICENCES.name)
         known = {
@@ -258,12 +269,19 @@ class _Site:
             why_pointers=wire_evidence.pointers,
         )
         made.globals.update(
+            bar_length=effect_words.length,
+            bar_told=effect_words.told,
+            bar_notes=effect_words.notes,
+            effect_meanings=effect_words.MEANINGS,
+        )
+        made.globals.update(
             palette=palette,
             metrics_by_name=metrics_of(self._study),
             mark=leaders.mark,
             rates=rates,
             where=where,
         )
+        made.filters["stack_named"] = self._study.stack
         made.globals.update(
             coded=words.coded,
             beside=beside(self._study.stacks),

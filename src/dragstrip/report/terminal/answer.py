@@ -13,6 +13,7 @@ from dragstrip.report.data.cells import ReportCell, StackResult
 from dragstrip.report.data.families import families
 from dragstrip.report.data.leaders import lead
 from dragstrip.report.figures.palette import colour
+from dragstrip.report.terminal.bars import bars
 from dragstrip.report.words.numbers import DASH, amount, counted, duration, led, ratio
 from dragstrip.results.observed import asked_metrics
 from dragstrip.stats.median import Median
@@ -43,6 +44,7 @@ def _parts(study: Study, cells: Sequence[ReportCell]) -> Iterator[RenderableType
         yield _table(cell)
         if asked := asked_metrics(study):
             yield _asked(cell, asked)
+        yield bars(cell)
         yield Text(said.sentence, style=_STYLE[said.standing])
         yield Text(said.believe + "\n", style="dim")
 

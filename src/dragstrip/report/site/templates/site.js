@@ -77,8 +77,6 @@ for (const table of document.querySelectorAll("table.data")) {
   const rows = () => csv([...table.rows].map(read));
   const name = table.dataset.name;
   exports(table.parentElement, "after", name, [["CSV", () => saveText(`${name}.csv`, "text/csv", rows())]]);
-  const narrow = table.closest(".scroll");
-  if (narrow && narrow.scrollWidth > narrow.clientWidth) narrow.tabIndex = 0;
 }
 
 /** A steady place across the strip, by the golden ratio, so that neighbours stay apart. */
@@ -111,7 +109,7 @@ async function draw(figure) {
     const metric = choice.value, {title, unit} = metrics[metric];
     const axis = `${title}${unit === "count" || unit === "ratio" ? "" : `, ${unit === "s" ? "seconds" : unit}`}`;
     shown = datasets(known[metric]);
-    const drawn = JSON.parse(JSON.stringify(spec).replaceAll('"AXIS"', JSON.stringify(axis)));
+    const drawn = JSON.parse(JSON.stringify(spec).replaceAll("AXIS", JSON.stringify(axis).slice(1, -1)));
     drawn.datasets = shown;
     ({view} = await window.vegaEmbed(box, drawn, {renderer: "svg", actions: false}));
     const lost = Object.entries(known[metric]).filter(([, found]) => found.lost);
