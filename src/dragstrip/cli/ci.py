@@ -1,4 +1,4 @@
-"""Writes the files of `compare` and `servers check` for CI systems."""
+"""Writes the files of `compare`, `report` and `servers check` for CI systems."""
 
 import sys
 from pathlib import Path
@@ -65,14 +65,21 @@ def write_for_ci(
     if annotate:
         sys.stderr.write("".join(annotations(suite)))
     if junit:
-        _write(junit, as_junit(suite))
-    if markdown == _STDOUT:
+        write_file(junit, as_junit(suite))
+    if markdown:
+        write_markdown(markdown, summary)
+
+
+def write_markdown(file: Path, summary: str) -> None:
+    """Write the summary to the file, or to stdout if it is -. Raises `InputError`."""
+    if file == _STDOUT:
         sys.stdout.write(summary)
-    elif markdown:
-        _write(markdown, summary.encode())
+    else:
+        write_file(file, summary.encode())
 
 
-def _write(file: Path, content: bytes) -> None:
+def write_file(file: Path, content: bytes) -> None:
+    """Write the file. Raises `InputError` if that fails."""
     try:
         file.write_bytes(content)
     except OSError as error:

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+import simulate
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
@@ -13,9 +14,12 @@ from dragstrip.cli.machine import servers
 from dragstrip.conduct.conformance import ConformanceResult
 from dragstrip.model.errors import InputError
 from dragstrip.report.ci.annotations import annotations
+from dragstrip.report.ci.answered import answered_summary
 from dragstrip.report.ci.cases import Case, Suite
 from dragstrip.report.ci.junit import junit
 from dragstrip.report.ci.markdown import table
+from dragstrip.report.data.one_page import one_page
+from dragstrip.results.tables.build import frames
 from made_capsule import capsule
 
 SCHEMA = etree.XMLSchema(etree.parse(Path(__file__).parents[2] / "data" / "junit.xsd"))
@@ -193,3 +197,17 @@ def test_a_table_keeps_its_columns():
         "|---|---|",
         r"| x\|y | \*z\* \` |",
     ]
+
+
+def test_a_study_s_answer_as_markdown_has_its_bars_conditions_and_limits(tmp_path):
+    of = simulate.study(pages=(simulate.page("de|mo", 6, 1),), runs=5)
+    made = frames(simulate.visits(of), of)["visits"].with_row_index("row").lazy()
+    said = answered_summary(one_page(simulate.manifest(of), made))
+    rows = [line for line in said.splitlines() if "`█" in line]
+    assert [row.split()[1] for row in rows] == ["h3", "h2", "h1"]
+    assert "▒" not in rows[0]
+    assert "▒" in rows[1]
+    assert "fastest" in rows[0]
+    assert "- Networks: LTE: down 10.5 Mbit/s" in said
+    assert "What limits this answer:" in said
+    assert "de|mo" not in said.replace("de\\|mo", "")
