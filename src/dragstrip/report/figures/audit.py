@@ -59,7 +59,8 @@ def bounds(rows: Sequence[AuditRow]) -> Spec | None:
             color=name("verdict", title=None, scale=tint),
         ),
     ]
-    return figure({"layer": layers, "width": _WIDTH - 60, "height": 340})
+    said = "Load time of each capture over the least time that its bytes need"
+    return figure({"layer": layers, "width": _WIDTH - 60, "height": 340}, said)
 
 
 def shares(rows: Sequence[AuditRow]) -> Spec | None:
@@ -91,7 +92,8 @@ def shares(rows: Sequence[AuditRow]) -> Spec | None:
         order=number("order"),
         color=name("protocol", title=None, scale=tint),
     )
-    return figure({**bars, "width": _WIDTH - 260, "height": {"step": 15}})
+    said = "Protocols of the answers of each capture labelled QUIC"
+    return figure({**bars, "width": _WIDTH - 260, "height": {"step": 15}}, said)
 
 
 def connects(rows: Sequence[AuditRow]) -> Spec | None:
@@ -118,7 +120,8 @@ def connects(rows: Sequence[AuditRow]) -> Spec | None:
     )
     one_each = [{"claim": n, "connect": c} for n, c in zip(names, claimed, strict=True)]
     bars = layer(one_each, "tick", {"thickness": 2.5, "size": 38, "color": ALARM}, x=x, y=y)
-    return figure({"layer": [dots, bars], "width": _WIDTH - 90, "height": {"step": 52}})
+    said = "Time of the fastest new connection of each capture, beside its claimed round trip"
+    return figure({"layer": [dots, bars], "width": _WIDTH - 90, "height": {"step": 52}}, said)
 
 
 def _label(protocol: Family) -> str:

@@ -250,4 +250,4 @@ def _label(stream: int, path: str | None) -> str:
 
 
 def _picture(title: str, caption: str, chart: Spec) -> ConnectionPicture:
-    return ConnectionPicture(title, caption, figure(chart, symbolStrokeWidth=2.5))
+    return ConnectionPicture(title, caption, figure(chart, title, symbolStrokeWidth=2.5))

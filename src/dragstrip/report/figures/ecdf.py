@@ -60,7 +60,8 @@ def specification(study: Study) -> Spec:
         "vconcat": [_curves(tint, patterns, across), _strip(names, tint, across)],
         "resolve": {"scale": {"x": "shared"}},
     }
-    return figure(chart, symbolStrokeWidth=2.5, symbolSize=320)
+    said = "AXIS: share of visits by value, and every visit, stack by stack"
+    return figure(chart, said, symbolStrokeWidth=2.5, symbolSize=320)
 
 
 def _curves(tint: Spec, patterns: Spec, across: Spec) -> Spec:

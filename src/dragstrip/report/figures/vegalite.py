@@ -30,9 +30,9 @@ def layer(rows: Sequence[Row] | str, mark: str, looks: Spec, **encoding: Any) ->
     return {"data": data, "mark": {"type": mark, **looks}, "encoding": encoding}
 
 
-def figure(chart: Spec, **legend: Any) -> Spec:
-    """Finish a chart with the report's fonts and colours. `legend` overrides properties of its
-    legend."""
+def figure(chart: Spec, described: str = "", **legend: Any) -> Spec:
+    """The chart with the report's fonts and colours. `described` says what it shows to a screen
+    reader. `legend` overrides properties of its legend."""
     config = {
         "font": "Inter, 'Helvetica Neue', Arial, sans-serif",
         "background": "transparent",
@@ -50,4 +50,8 @@ def figure(chart: Spec, **legend: Any) -> Spec:
         },
         "legend": {"labelFontSize": 12, "orient": "top", **legend},
     }
-    return {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "config": config, **chart}
+    return (
+        {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "config": config}
+        | ({"description": described} if described else {})
+        | chart
+    )
