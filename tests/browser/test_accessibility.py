@@ -29,6 +29,9 @@ NARROW = "runOnly: ['scrollable-region-focusable', 'target-size']"
 DRAWN = "[...document.querySelectorAll('.vega')].every(box => box.querySelector('svg'))"
 
 
+SETTLED = """delete window.against; new Promise(done =>
+    requestAnimationFrame(() => requestAnimationFrame(() => done(1))))"""
+"""Waits until the page knows its new width."""
 UNNAMED = """[...document.querySelectorAll('svg, canvas, img, video')].filter(e =>
     !e.closest('[aria-hidden=true]') && !e.parentElement.closest('svg, [role=img]')
     && !(e.getAttribute('aria-label') || e.alt || e.querySelector(':scope > title')
@@ -61,7 +64,7 @@ def against(browser: Reader, page: Path) -> list[object]:
     browser.until(DRAWN)
     found = [*violations(browser), *browser.ask(UNNAMED)]
     browser.resize(400)
-    browser.ask("delete window.against; 0")
+    browser.ask(SETTLED)
     return [*found, *violations(browser, NARROW)]
 
 

@@ -18,7 +18,7 @@ _LEAST = 0.5
 
 
 def pdf_of(html: str) -> bytes:
-    """The PDF: one page, printed smaller if the text is longer, down to half size.
+    """Print the PDF: one page, printed smaller if the text is longer, down to half size.
 
     Raises `TestbedError` if no browser is installed, and `BrowserError`.
     """
@@ -58,7 +58,7 @@ def _printed(cdp: Cdp, session: str, html: str) -> bytes:
 
 
 def _height(cdp: Cdp, session: str, width: int) -> float:
-    """Height of the document in CSS pixels at this width."""
+    """Measure the height of the document in CSS pixels at this width."""
     cdp.call(
         "Emulation.setDeviceMetricsOverride",
         session,

@@ -176,7 +176,7 @@ def observed(
 
 
 def _links_by_page(study: Study) -> Mapping[str, list[tuple[str, ConnectionMode]]]:
-    """Network and connection mode of each page's cells, in the study's order."""
+    """Map each page to the network and connection mode of its cells, in the study's order."""
     place = {network.name: i for i, network in enumerate(study.networks)}
     found: dict[str, list[tuple[str, ConnectionMode]]] = {page.name: [] for page in study.pages}
     for page, network, connection in study.cells():

@@ -23,8 +23,11 @@ class Difference(Struct, frozen=True):
 
 
 def difference(a: Times, b: Times, level: float = 0.95) -> Difference:
-    """The difference b - a over blocks. `a[i]` and `b[i]` come from the same block; a load that
-    never ended is infinite, and two of them are equal. Raises `ValueError` without pairs."""
+    """Estimate the difference b - a over blocks.
+
+    `a[i]` and `b[i]` come from the same block; a load that never ended is infinite, and two of them
+    are equal. Raises `ValueError` without pairs.
+    """
     if len(a) != len(b) or len(a) == 0:
         raise ValueError(f"a difference needs pairs, not {len(a)} and {len(b)} values")
     times_a, times_b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)

@@ -10,8 +10,8 @@ from dragstrip.report.words.numbers import led
 
 
 def answered_summary(page: OnePage) -> str:
-    """A Markdown summary: the answer of each cell with its bars, or a table of many cells, the
-    conditions, and what limits the answer."""
+    """Write a Markdown summary: the answer of each cell with its bars, or a table of many cells,
+    the conditions, and what limits the answer."""
     lines = [f"### dragstrip: {plain(page.name)}", ""]
     if page.spelled_out:
         for cell in page.cells:

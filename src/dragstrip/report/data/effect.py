@@ -76,13 +76,13 @@ class Effect(Struct, frozen=True, kw_only=True):
 
 
 def size_of(share: float) -> SizeWord:
-    """The size of a difference that saves this share of the slower load."""
+    """Name the size of a difference that saves this share of the slower load."""
     return "large" if share >= LARGE else "medium" if share >= MEDIUM else "small"
 
 
 def effects(cell: ReportCell) -> list[Effect]:
-    """The leading stack against each other one, the closest first. Empty if nothing can be
-    compared."""
+    """Compare the leading stack with each other one, the closest first. The list is empty if
+    nothing can be compared."""
     if not cell.counted or len(cell.results) < 2:
         return []
     leaders = lead(cell).leaders
@@ -161,8 +161,8 @@ def _steadiness(
 
 
 def _span(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[float, float, float] | None:
-    """The ratio b / a of interquartile ranges between the ends of its interval; None without an
-    interval."""
+    """Return the ratio b / a of interquartile ranges between the ends of its interval; None without
+    an interval."""
     found: Quantiles | None = quantile_ratio(a.tolist(), b.tolist(), "iqr", paired=True)
     ends = found.interval() if found else None
     return (ends[0], found.value, ends[1]) if found and ends else None

@@ -30,7 +30,7 @@ class LeadBar(Struct, frozen=True, kw_only=True):
 
 
 def lead_bars(cell: ReportCell, found: Sequence[Effect]) -> list[LeadBar]:
-    """The bars. Empty without a comparison."""
+    """Return the bars. The list is empty without a comparison."""
     if not found:
         return []
     results = {r.stack.name: r for r in cell.results}
@@ -59,7 +59,7 @@ def lead_bars(cell: ReportCell, found: Sequence[Effect]) -> list[LeadBar]:
 
 
 def _span(effect: Effect, first_ms: float) -> tuple[float, float] | None:
-    """Interval of the rival's load time in ms, were the leader's `first_ms`."""
+    """Return the interval of the rival's load time in ms, were the leader's `first_ms`."""
     if effect.ends is None or effect.ends[1] >= 1:
         return None
     return first_ms / (1 - effect.ends[0]), first_ms / (1 - effect.ends[1])

@@ -48,7 +48,7 @@ class OnePage(Struct, frozen=True, kw_only=True):
 
 
 def one_page(manifest: Manifest, table: pl.LazyFrame) -> OnePage:
-    """The page of a study. `table` is visits.parquet."""
+    """Gather the page of a study. `table` is visits.parquet."""
     study = manifest.study
     found = [_cell(cell, study) for cell in cells(study, table, ("plt_ms",))]
     if len(found) > SPELLED_OUT:

@@ -65,8 +65,9 @@ def rows(
 
 
 def dense(study: Study, entries: Sequence[MatrixEntry]) -> bool:
-    """Whether at least half of the table's fields have a cell. In a sampled study nearly none has:
-    500 cells with their own pages and networks would make a quarter of a million fields."""
+    """Return whether at least half of the table's fields have a cell. In a sampled study nearly
+    none has: 500 cells with their own pages and networks would make a quarter of a million
+    fields."""
     fields = len(study.pages) * len(study.networks) * len(study.connections)
     return fields <= 2 * len(entries)
 
@@ -81,13 +82,13 @@ def known(entries: Sequence[MatrixEntry]) -> list[Metric]:
 
 
 def shares(study: Study, entries: Sequence[MatrixEntry], metric: str) -> list[ResultShare]:
-    """`shares_of` the entries' leads in a metric."""
+    """Count the results of the entries in a metric, as `shares_of` does."""
     return shares_of(study, [e.leads[metric] for e in entries])
 
 
 def shares_of(study: Study, found: Sequence[Lead]) -> list[ResultShare]:
-    """Number of cells for each sole leader, then for ties, then without a leader. Zero counts are
-    left out."""
+    """Count the cells for each sole leader, then those with ties, then those without a leader. Zero
+    counts are left out."""
     alone = Counter(x.leaders[0] for x in found if x.kind == "lead")
     ties = Counter(listed(sorted(x.leaders)) for x in found if x.kind == "tie")
     rest = Counter(x.kind for x in found)

@@ -31,8 +31,8 @@ def layer(rows: Sequence[Row] | str, mark: str, looks: Spec, **encoding: Any) ->
 
 
 def figure(chart: Spec, described: str = "", **legend: Any) -> Spec:
-    """The chart with the report's fonts and colours. `described` says what it shows to a screen
-    reader. `legend` overrides properties of its legend."""
+    """Finish a chart with the report's fonts and colours. `described` says what it shows to a
+    screen reader. `legend` overrides properties of its legend."""
     config = {
         "font": "Inter, 'Helvetica Neue', Arial, sans-serif",
         "background": "transparent",

@@ -10,7 +10,7 @@ from dragstrip.report.words import numbers as words
 
 
 def html(study: Study, page: OnePage) -> str:
-    """The page as HTML that needs nothing else."""
+    """Render the page as HTML that needs nothing else."""
     made = environment(
         palette=palette,
         coded=words.coded,

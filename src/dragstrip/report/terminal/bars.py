@@ -15,7 +15,8 @@ from dragstrip.report.words.effect import length, notes, told
 
 
 def bars(cell: ReportCell) -> RenderableType:
-    """The bars, and sentences on differences of spread. Empty without a comparison."""
+    """Draw the bars, and sentences on differences of spread below. Without a comparison nothing is
+    drawn."""
     found = effects(cell)
     drawn = lead_bars(cell, found)
     table = Table.grid(padding=(0, 1))

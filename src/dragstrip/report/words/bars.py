@@ -10,7 +10,7 @@ not shown."""
 
 
 def drawing(bar: LeadBar) -> str:
-    """The bar in text."""
+    """Draw the bar in text."""
     solid, end = round(bar.solid * WIDTH), round(bar.end * WIDTH)
     more = _MORE if bar.effect is None or bar.effect.shown else _UNSHOWN
     return (_SOLID * solid + more * (end - solid)).ljust(WIDTH)

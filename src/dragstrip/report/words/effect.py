@@ -38,7 +38,7 @@ MEANINGS: tuple[tuple[str, str], ...] = (
 
 
 def headline(effect: Effect) -> str:
-    """One line on a rival, such as ``large, very sure: faster in 10 of 10 blocks``."""
+    """Describe a rival in one line, such as ``large, very sure: faster in 10 of 10 blocks``."""
     blocks = f"faster in {effect.faster} of {counted(effect.found.n, 'block')}"
     match effect.sureness:
         case "none":
@@ -55,8 +55,8 @@ def headline(effect: Effect) -> str:
 
 
 def sooner(effect: Effect) -> str:
-    """How much sooner the leader's load ends, such as ``167 ms sooner (160 to 172 ms)``; empty if
-    that is not known with an interval."""
+    """Say how much sooner the leader's load ends, such as ``167 ms sooner (160 to 172 ms)``. The
+    text is empty if that is not known with an interval."""
     found = effect.sooner
     if found is None or found.low is None or found.high is None or not effect.shown:
         return ""
@@ -66,7 +66,7 @@ def sooner(effect: Effect) -> str:
 
 
 def spread(effect: Effect) -> str:
-    """A sentence on which of the two varies less; empty if none is shown to."""
+    """Say which of the two varies less; the text is empty if none is shown to."""
     found = effect.steadiness
     if found is None:
         return ""
@@ -79,19 +79,20 @@ def spread(effect: Effect) -> str:
 
 
 def few(effect: Effect) -> str:
-    """A warning that five blocks have a narrower level than 95 %; empty otherwise."""
+    """Warn that five blocks have no level of 95 %; the text is empty if there are more."""
     if effect.sureness != "sure" or effect.found.n != 5 or effect.found.bound:
         return ""
     return "Five blocks have an interval of 93.75 % at most."
 
 
 def length(bar: LeadBar) -> str:
-    """The median load time; if that load did not end, only that it is longer than the limit."""
+    """Print the median load time. If that load did not end, only that it is longer than the limit
+    is known."""
     return f"> {duration(bar.median_ms)}" if bar.unended else duration(bar.median_ms)
 
 
 def told(bar: LeadBar, all_bars: Sequence[LeadBar]) -> str:
-    """What stands beside a bar."""
+    """Return the text beside a bar."""
     if bar.effect is None:
         everywhere = all(one.effect.shown for one in all_bars if one.effect)
         return "fastest" if everywhere else "lowest median"
@@ -100,7 +101,7 @@ def told(bar: LeadBar, all_bars: Sequence[LeadBar]) -> str:
 
 
 def notes(drawn: Sequence[LeadBar]) -> list[str]:
-    """Sentences on differences of spread, and on few blocks."""
+    """Return sentences on differences of spread, and on few blocks."""
     found = [bar.effect for bar in drawn if bar.effect]
     said = [*map(spread, found), *map(few, found)]
     return list(dict.fromkeys(one for one in said if one))
