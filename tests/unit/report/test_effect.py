@@ -8,7 +8,7 @@ from msgspec import structs
 import made
 from dragstrip.model.visit import Visit
 from dragstrip.report.data.cells import cells
-from dragstrip.report.data.effect import Effect, effects, size_of
+from dragstrip.report.data.effect import Advantage, effects, size_of
 from dragstrip.report.data.lead_bars import lead_bars
 from dragstrip.report.words.effect import headline, notes, sooner, spread, told
 
@@ -32,7 +32,7 @@ def _visit(of, block, stack: str, plt_ms: float | None) -> Visit:
     return made.visit(stack, **own, seed=block.seed, link=None, **ended)
 
 
-def effect_of(loads: dict[str, list[float | None]]) -> Effect:
+def effect_of(loads: dict[str, list[float | None]]) -> Advantage:
     (found,) = effects(cell_of(loads))
     return found
 

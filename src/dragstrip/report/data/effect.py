@@ -45,7 +45,7 @@ class Steadiness(Struct, frozen=True):
     """Whether it also varies less relative to its load time: by the ranges of the logarithms."""
 
 
-class Effect(Struct, frozen=True, kw_only=True):
+class Advantage(Struct, frozen=True, kw_only=True):
     """The leading stack `best` against `rival`, in page load time."""
 
     best: str
@@ -80,7 +80,7 @@ def size_of(share: float) -> SizeWord:
     return "large" if share >= LARGE else "medium" if share >= MEDIUM else "small"
 
 
-def effects(cell: ReportCell) -> list[Effect]:
+def effects(cell: ReportCell) -> list[Advantage]:
     """Compare the leading stack with each other one, the closest first. The list is empty if
     nothing can be compared."""
     if not cell.counted or len(cell.results) < 2:
@@ -95,12 +95,12 @@ def effects(cell: ReportCell) -> list[Effect]:
     return sorted(made, key=lambda one: -one.found.ratio)
 
 
-def _effect(cell: ReportCell, best: str, rival: str, found: Comparison) -> Effect:
+def _effect(cell: ReportCell, best: str, rival: str, found: Comparison) -> Advantage:
     of_best, of_rival = _times(cell, best), _times(cell, rival)
     known = ~(np.isnan(of_best) | np.isnan(of_rival))
     own, other = of_best[known], of_rival[known]
     ended = bool(np.isfinite(own).all() and np.isfinite(other).all())
-    return Effect(
+    return Advantage(
         best=best,
         rival=rival,
         found=found,

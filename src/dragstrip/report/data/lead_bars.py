@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from dragstrip.model.stack import Stack
 from dragstrip.report.data.cells import ReportCell
-from dragstrip.report.data.effect import Effect
+from dragstrip.report.data.effect import Advantage
 
 
 class LeadBar(Struct, frozen=True, kw_only=True):
@@ -25,16 +25,16 @@ class LeadBar(Struct, frozen=True, kw_only=True):
     end: float
     span: tuple[float, float] | None
     """Interval of this stack's load time, if the leader took its median; None without one."""
-    effect: Effect | None
+    effect: Advantage | None
     """None for the leader."""
 
 
-def lead_bars(cell: ReportCell, found: Sequence[Effect]) -> list[LeadBar]:
+def lead_bars(cell: ReportCell, found: Sequence[Advantage]) -> list[LeadBar]:
     """Return the bars. The list is empty without a comparison."""
     if not found:
         return []
     results = {r.stack.name: r for r in cell.results}
-    names: list[tuple[str, Effect | None]] = [(found[0].best, None)]
+    names: list[tuple[str, Advantage | None]] = [(found[0].best, None)]
     names += [(one.rival, one) for one in found]
     medians = {name: results[name].medians["plt_ms"].value for name, _ in names}
     first = medians[found[0].best]
@@ -58,7 +58,7 @@ def lead_bars(cell: ReportCell, found: Sequence[Effect]) -> list[LeadBar]:
     return bars
 
 
-def _span(effect: Effect, first_ms: float) -> tuple[float, float] | None:
+def _span(effect: Advantage, first_ms: float) -> tuple[float, float] | None:
     """Return the interval of the rival's load time in ms, were the leader's `first_ms`."""
     if effect.ends is None or effect.ends[1] >= 1:
         return None

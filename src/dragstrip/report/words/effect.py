@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from dragstrip.report.data.effect import LARGE, MEDIUM, Effect
+from dragstrip.report.data.effect import LARGE, MEDIUM, Advantage
 from dragstrip.report.data.lead_bars import LeadBar
 from dragstrip.report.data.leaders import ALIKE
 from dragstrip.report.words.numbers import counted, duration, percent
@@ -37,7 +37,7 @@ MEANINGS: tuple[tuple[str, str], ...] = (
 """What the words mean."""
 
 
-def headline(effect: Effect) -> str:
+def headline(effect: Advantage) -> str:
     """Describe a rival in one line, such as ``large, very sure: faster in 10 of 10 blocks``."""
     blocks = f"faster in {effect.faster} of {counted(effect.found.n, 'block')}"
     match effect.sureness:
@@ -54,7 +54,7 @@ def headline(effect: Effect) -> str:
     return f"{_size(effect)}, {effect.sureness}: {blocks}"
 
 
-def sooner(effect: Effect) -> str:
+def sooner(effect: Advantage) -> str:
     """Say how much sooner the leader's load ends, such as ``167 ms sooner (160 to 172 ms)``. The
     text is empty if that is not known with an interval."""
     found = effect.sooner
@@ -65,7 +65,7 @@ def sooner(effect: Effect) -> str:
     return f"{duration(found.value)} sooner ({duration(found.low)} to {duration(found.high)})"
 
 
-def spread(effect: Effect) -> str:
+def spread(effect: Advantage) -> str:
     """Say which of the two varies less; the text is empty if none is shown to."""
     found = effect.steadiness
     if found is None:
@@ -78,7 +78,7 @@ def spread(effect: Effect) -> str:
     )
 
 
-def few(effect: Effect) -> str:
+def few(effect: Advantage) -> str:
     """Warn that five blocks have no level of 95 %; the text is empty if there are more."""
     if effect.sureness != "sure" or effect.found.n != 5 or effect.found.bound:
         return ""
@@ -107,7 +107,7 @@ def notes(drawn: Sequence[LeadBar]) -> list[str]:
     return list(dict.fromkeys(one for one in said if one))
 
 
-def _size(effect: Effect) -> str:
+def _size(effect: Advantage) -> str:
     if effect.found.ratio == 0:
         return "most loads of the other fail"
     sizes = effect.sizes
@@ -117,7 +117,7 @@ def _size(effect: Effect) -> str:
     return least if least == most else f"{least} to {most}"
 
 
-def _range(effect: Effect) -> str:
+def _range(effect: Advantage) -> str:
     """``3.0 % slower to 5.0 % faster``"""
     if effect.ends is None:
         return "by any amount"
