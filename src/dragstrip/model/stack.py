@@ -303,6 +303,11 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
                 raise ValueError(f"{name} {getattr(self, name)} needs tls 1.3")
         if hybrid and not self.post_quantum:
             raise ValueError("key_share X25519MLKEM768 needs post_quantum = true")
+        if self.key_share == "P-256" and self.transport == "quic":
+            raise ValueError(
+                "key_share P-256 needs TCP: clients send no share of it, and the origin's QUIC "
+                "cannot ask for one"
+            )
         if self.key_share == "P-256" and self.early_data:
             raise ValueError(
                 "key_share P-256 allows no early data: the server asks for another ClientHello"

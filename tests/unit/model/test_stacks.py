@@ -102,6 +102,7 @@ def test_no_difference_goes_unsaid(field):
         {"protocol": "h2", "certificate_bytes": 499},
         {"protocol": "h3", "certificate_bytes": 60_001},
         {"protocol": "h2", "retry": True},
+        {"protocol": "h3", "key_share": "P-256"},
         {"protocol": "h2", "chain_length": 1},
         {"protocol": "h2", "chain_length": 9},
         {"protocol": "h2", "scts": -1},

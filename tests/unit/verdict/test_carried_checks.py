@@ -59,7 +59,6 @@ def details(seen: Visit, of: Stack) -> list[str]:
 HONEST = [
     {},
     {"key_share": "X25519MLKEM768"},
-    {"key_share": "P-256"},
     {"certificate": "rsa", "chain_length": 4},
     {"certificate": "ml-dsa-44"},
     {"certificate": "ml-dsa-65", "chain_length": 3},
@@ -84,7 +83,6 @@ def test_an_honest_handshake_is_believed(fields):
     [
         ({"key_share": "X25519MLKEM768"}, {"key_share": "X25519"}, "in X25519, not X25519MLKEM768"),
         ({}, {"key_share": "X25519MLKEM768"}, "in X25519MLKEM768, not X25519"),
-        ({"key_share": "P-256"}, {"key_share": "X25519"}, "in X25519, not P-256"),
         ({"certificate": "rsa"}, {"certificate": "ecdsa"}, "certificates are ecdsa, not rsa"),
         ({"certificate": "ml-dsa-44-size"}, {"certificate": "ecdsa"}, "ecdsa, not ml-dsa-44-size"),
         ({"certificate": "ml-dsa-65"}, {"certificate_bytes": 8290}, "8290 bytes, and ml-dsa-65"),

@@ -215,16 +215,14 @@ async fn serve(
 
 /// Requests may come before the handshake is through; only then is it known whether it succeeded.
 async fn after_handshake(
-    completed: Option<ZeroRttAccepted>,
+    completed: ZeroRttAccepted,
     flow: Arc<Flow>,
     quinn: quinn::Connection,
     connection: Connection,
     log: Arc<Log>,
     streams: VarInt,
 ) {
-    if let Some(completed) = completed {
-        completed.await;
-    }
+    completed.await;
     let error = quinn.close_reason().map(|reason| reason.to_string());
     log.connection(Connection {
         error,
@@ -247,8 +245,7 @@ async fn probe_if_still(quinn: &quinn::Connection, flow: &Flow, streams: VarInt)
 
 struct Opened {
     quinn: quinn::Connection,
-    /// None if it is through.
-    completed: Option<ZeroRttAccepted>,
+    completed: ZeroRttAccepted,
     qpack: Qpack,
     flow: Arc<Flow>,
     /// Number of streams that the client may have open at once.
@@ -300,11 +297,9 @@ async fn handshake(
         .downcast::<HandshakeData>()
         .map_err(|_| anyhow!("no handshake data"))?;
     connection.host = data.server_name.unwrap_or_default();
-    // A client that is asked for another key share (RFC 8446 section 4.1.4) has no keys yet.
-    let (quinn, completed) = match connecting.into_0rtt() {
-        Ok((quinn, completed)) => (quinn, Some(completed)),
-        Err(connecting) => (connecting.await?, None),
-    };
+    let (quinn, completed) = connecting
+        .into_0rtt()
+        .map_err(|_| anyhow!("no 0.5-RTT keys"))?;
     connection.resumed = witness.resumed();
     connection.key_share = showing.group().map(group_name);
     connection.shown = showing.told(connection.resumed);
