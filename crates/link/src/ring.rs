@@ -194,7 +194,7 @@ impl Ring {
         &self.fd
     }
 
-    /// The interface's failure, if it has one.
+    /// Returns an error if the interface has failed.
     pub fn check(&self) -> Result<()> {
         pending_error(&self.fd, &self.interface)
     }

@@ -5,7 +5,7 @@
 /// The step from one state to the next.
 pub const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The finaliser (variant 13 of David Stafford).
+/// Returns the output for a state: SplitMix's finaliser (variant 13 of David Stafford).
 pub fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -111,7 +111,7 @@ impl Receiver {
         Ok(self.received())
     }
 
-    /// The end, as the transport saw it.
+    /// Ends the body; returns how many bytes came and their digest. An error if some are missing.
     pub fn finish(mut self) -> Result<(Received, Finish), Failure> {
         if let Some(expected) = self.expected.filter(|expected| *expected != self.wire) {
             let message = format!("{} of {expected} bytes came", self.wire);

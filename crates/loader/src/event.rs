@@ -77,7 +77,7 @@ pub enum What {
     Ended(ResourceId, Result<Finish, Failure>),
 }
 
-/// The head of an answer.
+/// The status and the headers of an answer.
 #[derive(Debug, Clone)]
 pub struct Head {
     pub status: u16,

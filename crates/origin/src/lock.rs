@@ -1,4 +1,4 @@
-//! Locks that outlive a panic elsewhere.
+//! Locks mutexes even after a panic of another thread that held them.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

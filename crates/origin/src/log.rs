@@ -53,7 +53,7 @@ pub struct Served {
 /// One connection, or an attempt at one.
 #[derive(Debug, Clone, Serialize)]
 pub struct Connection {
-    /// Unique in this process.
+    /// Number of the connection, unique in this process.
     pub id: u64,
     /// The protocol that the ends agreed on; None if the handshake failed before that.
     pub protocol: Option<Protocol>,

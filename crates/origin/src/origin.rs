@@ -38,7 +38,7 @@ pub struct Summary {
 pub struct Certificates {
     /// The private key of all leaves.
     pub key: String,
-    /// Leaf and intermediate by host.
+    /// The chain of each host: leaf and intermediate certificate.
     pub chains: BTreeMap<String, String>,
     /// One chain that covers all hosts, for servers that take a single certificate.
     pub shared: String,

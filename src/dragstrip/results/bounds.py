@@ -25,7 +25,7 @@ MOSTLY = 1 / 2
 
 
 class Bound(Struct, frozen=True):
-    """Bounds of b / a, at 95 % confidence."""
+    """Bounds of the ratio b / a at 95 % confidence."""
 
     low: float
     high: float

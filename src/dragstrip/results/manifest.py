@@ -69,7 +69,7 @@ class Start(Struct, frozen=True, kw_only=True):
 
 
 class Manifest(Struct, frozen=True, kw_only=True):
-    """`manifest.json` of a capsule."""
+    """The content of a capsule's `manifest.json`."""
 
     study: Study
     starts: tuple[Start, ...]

@@ -57,7 +57,7 @@ impl Served {
         }
     }
 
-    /// The packet as it leaves the line.
+    /// Returns the packet as it leaves the line.
     pub fn across(self) -> Packet {
         Packet {
             resumed: None,

@@ -67,7 +67,7 @@ impl Draws {
         unit(mix(self.stream.wrapping_add(step)))
     }
 
-    /// The packet's own draw.
+    /// Returns the random number drawn for this packet.
     pub fn of(self, packet: &Packet) -> f64 {
         self.at(Self::place(packet))
     }

@@ -1,4 +1,4 @@
-//! What holds for every order and choice of stages.
+//! Tests what holds for every order and choice of stages.
 
 use std::net::IpAddr;
 

@@ -30,7 +30,7 @@ pub(super) fn driver<E: 'static>(
     (used, driver)
 }
 
-/// A request of HTTP/2 or HTTP/3; its body follows.
+/// Makes a request of HTTP/2 or HTTP/3, whose body is sent after it.
 pub(super) fn multiplexed(request: &Outgoing, version: Version) -> Result<Request<()>, Failure> {
     let mut out = Request::builder().uri(&request.uri).version(version);
     if request.body_bytes > 0 {

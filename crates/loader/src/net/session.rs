@@ -13,7 +13,7 @@ use quinn_proto::transport_parameters::TransportParameters;
 use crate::net::acks::Seldom;
 use crate::net::first_flight::Unpadded;
 
-/// rustls' configuration for sessions like that.
+/// rustls' configuration for such shortened sessions.
 pub(super) struct Config(pub Arc<QuicClientConfig>);
 
 impl crypto::ClientConfig for Config {

@@ -63,7 +63,7 @@ impl Site {
         self
     }
 
-    /// Where it answers.
+    /// Returns the address and port where this server answers.
     pub fn place(&self) -> String {
         format!("127.0.0.1:{}", self.origin.port())
     }

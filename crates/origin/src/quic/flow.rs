@@ -58,7 +58,7 @@ pub(crate) enum Space {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View {
     pub congestion: Congestion,
-    /// None for a congestion control without such an exit.
+    /// What ends slow start; None for a congestion control that has no such exit.
     pub slow_start_exit: Option<SlowStartExit>,
     /// UDP payload of a full packet.
     pub packet_bytes: u64,

@@ -34,7 +34,7 @@ LEAST_STRATA = 5
 def ratio_of(
     found: Sequence[Cell], a: str, b: str, statistic: Statistic, population: Population = "these"
 ) -> Estimate:
-    """Estimate b / a over some cells."""
+    """Estimate the ratio b / a over these cells."""
     return estimate(found, _each(a, b), _of_means(a, b), statistic, population, ratio=True)
 
 

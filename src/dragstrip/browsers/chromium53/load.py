@@ -1,8 +1,8 @@
 """Makes one page load in Chromium 53, as `dragstrip.browsers.load` does, but in this version's
 dialect of DevTools.
 
-Chromium 53 has no sessions, contexts or screencast. That a document failed shows only in its
-request. Page timing has whole milliseconds (`performance.timing`) and no paint times. The
+Chromium 53 has no sessions, contexts or screencast. Only its request shows that a document
+failed. Page timing has whole milliseconds (`performance.timing`) and no paint times. The
 document's handshake and first byte come from its request. Both count from navigationStart rounded
 down, so they are up to 1 ms too late. The load event's end is a difference of two whole
 milliseconds.

@@ -36,8 +36,8 @@ class BlockJob(Struct, frozen=True, kw_only=True):
 
     @property
     def slowdown(self) -> float:
-        """Return how many times slower the client is. The prices of computing slow the client down,
-        not the browser."""
+        """Return how many times slower the client is. The client is slowed down by the prices of
+        computing, and not by the browser."""
         return self.study.client.cpu_slowdown
 
     @property

@@ -32,7 +32,7 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True)
 class Effort:
-    """Durations and numbers of measurements."""
+    """How long, and how often, a calibration measures."""
 
     exchanges: int
     flood_s: float

@@ -56,7 +56,8 @@ class Subnet:
 
 
 def around(client: IPv4Address) -> Subnet:
-    """Return the largest range that the link of this client can have."""
+    """Return the largest range of addresses that the link of this client can have. Raises
+    `ValueError` if no link has this client."""
     for length in sorted(_NARROWER.values()):
         found = Subnet(IPv4Network((int(client), length), strict=False))
         if found.client == client:

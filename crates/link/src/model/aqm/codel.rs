@@ -90,7 +90,7 @@ const MAX_PACKET: u64 = 1514;
 /// section 5.
 pub struct Codel {
     parameters: Parameters,
-    /// Public for FQ-CoDel, which drops from its queue with the most bytes.
+    /// The waiting packets. Public for FQ-CoDel, which drops from its longest queue.
     pub fifo: Fifo,
     first_above_ns: Option<u64>,
     drop_next_ns: u64,

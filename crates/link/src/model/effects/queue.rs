@@ -20,7 +20,8 @@ pub struct Asked {
     /// Mbit/s of bytes as `accounting` counts them; None leaves the direction unlimited.
     #[serde(deserialize_with = "required")]
     pub rate_mbps: Option<f64>,
-    /// Queue depth as time at the rate; without any depth the queue is unbounded.
+    /// Queue depth in ms of sending at the rate. If no depth is given in ms, bytes or packets, the
+    /// queue is unbounded.
     #[serde(deserialize_with = "required")]
     pub queue_ms: Option<f64>,
     #[serde(default)]
