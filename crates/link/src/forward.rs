@@ -234,7 +234,7 @@ impl Forwarder {
         self.nat = nat;
     }
 
-    /// Its steps count from then.
+    /// Starts the schedule: its steps count from `zero_ns`.
     pub fn start(&mut self, zero_ns: u64) {
         self.schedule.start(zero_ns);
     }

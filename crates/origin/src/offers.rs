@@ -16,7 +16,8 @@ pub struct Offer {
     pub stream_window_bytes: u64,
     /// The most streams that the other end may have open at once; None if there is no limit.
     pub streams: Option<u64>,
-    /// It may change its address (RFC 9000 section 18.2, disable_active_migration); None over TCP.
+    /// Whether the other end may change its address (RFC 9000 section 18.2,
+    /// disable_active_migration); None over TCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub migration: Option<bool>,
 }

@@ -41,7 +41,7 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     that is more."""
     step_error_ms: Limit = 20.0
     """A step of a network may come this much earlier or later, counted from the start of the
-    navigation. Browsers begin to navigate some milliseconds after they were told to."""
+    navigation. Browsers begin to navigate some milliseconds after the command."""
     lateness_p99_ms: Limit = 1.0
     """Limit in ms of the link's 99th percentile of lateness. The limit is `lateness_p99_rtt_share`
     of the round trip if that is more."""

@@ -59,8 +59,8 @@ class _Connections(Struct, frozen=True, kw_only=True):
 def bulk_quic(
     spaces: Namespaces, load: Background, number: int, family: Family = 4
 ) -> Iterator[BulkQuic]:
-    """Run the load over an address family to the end of the context; `number` tells it from others. Raises
-    `TestbedError`."""
+    """Run the load over an address family to the end of the context; `number` tells it from
+    others. Raises `TestbedError`."""
     first = _FIRST_PORT + number * _PORTS_PER_LOAD
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bulk-")))

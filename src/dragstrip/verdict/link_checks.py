@@ -41,8 +41,8 @@ def delivered(
 
 
 def _moving(side: Side, network: Network, link: LinkReport, limits: Thresholds) -> Iterator[str]:
-    """Yield faults of a link that changes: what holds for the whole load, and of each phase what
-    holds for a link of its own."""
+    """Yield faults of a link that changes: what holds for the whole load, and for each phase what
+    holds for a link that never changes."""
     yield from _packets(link.direction(side))
     rebound = False
     for report, phase in zip(link.phases, network.phases, strict=False):

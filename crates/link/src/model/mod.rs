@@ -62,10 +62,10 @@ impl DropCause {
 /// The link changed, and its queue was not carried over.
 pub const HANDED_OVER: DropCause = DropCause::new("handover");
 
-/// What becomes of packets that wait for the line when the link changes.
+/// What happens to packets that wait for the line when the link changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Waiting {
-    /// They wait for the new line.
+    /// The packets wait for the new line.
     #[default]
     Kept,
     Dropped,
