@@ -41,7 +41,7 @@ from dragstrip.model.study import Client
 from dragstrip.pages import corpus
 from dragstrip.pages.format.archive import write_page
 from dragstrip.pages.format.structure import Structure
-from dragstrip.pages.generators.standin import Lead, standin
+from dragstrip.pages.generators.standin import LeadPicture, standin
 from dragstrip.pages.made.assembly import make
 from dragstrip.results.capsule import Capsule
 from dragstrip.study.presets import find_network, find_stack
@@ -186,7 +186,7 @@ def structure(name: str, made: Made) -> Structure:
         size=made.size,
         hosts=made.hosts,
         source="made for the fit of stand-ins",
-        lead=Lead(share=made.share, scripts=made.scripts, wait_ms=made.wait_ms),
+        lead=LeadPicture(share=made.share, scripts=made.scripts, wait_ms=made.wait_ms),
     )
 
 

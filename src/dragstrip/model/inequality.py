@@ -215,7 +215,7 @@ def _ecn(b: object, a: object) -> str:
     names = {True: "ECN", False: "no ECN", "accurate": "accurate ECN", "l4s": "L4S"}
     if isinstance(a, bool) and isinstance(b, bool):
         return "ECN"
-    return f"{names[b]} against {names[a]}"  # type: ignore[index]
+    return f"{names[b]} against {names[a]}"
 
 
 _SAY: dict[str, Callable[[object, object], str]] = {

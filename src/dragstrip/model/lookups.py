@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 
-class Lookup(Struct, frozen=True, kw_only=True):
+class NameLookup(Struct, frozen=True, kw_only=True):
     """A query and its answer, as the resolver logged them."""
 
     t_us: int

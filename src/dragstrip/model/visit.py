@@ -14,7 +14,7 @@ from dragstrip.model.background import BackgroundReport
 from dragstrip.model.clock import ClockKind
 from dragstrip.model.done import AT_LOAD
 from dragstrip.model.effects import DROPS, Counters, Side
-from dragstrip.model.lookups import Lookup
+from dragstrip.model.lookups import NameLookup
 from dragstrip.model.page import address
 from dragstrip.model.sockets import ServedSocket, Socket
 from dragstrip.model.stack import ConnectionMode, Protocol, SlowStartExit
@@ -534,7 +534,7 @@ class LinkReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class NamesReport(Struct, frozen=True, kw_only=True):
     """How the client resolved names during a visit."""
 
-    lookups: tuple[Lookup, ...]
+    lookups: tuple[NameLookup, ...]
     """Every query that reached the resolver, as it logged them."""
     path: LinkReport
     """Counters of the path to the resolver: `up` leads there."""

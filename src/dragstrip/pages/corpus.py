@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from dragstrip.pages.format.recording import Recording
-from dragstrip.pages.generators.standin import Lead, standin
+from dragstrip.pages.generators.standin import LeadPicture, standin
 from dragstrip.pages.generators.synth import parse_spec, synth
 
 STAND_IN = "a made-up stand-in"
@@ -40,7 +40,7 @@ class Known(Struct, frozen=True, kw_only=True):
     """Specification of a synthetic page, see `synth`."""
     like: str = ""
     """Site whose measured times a fitted stand-in has."""
-    lead: Lead | None = None
+    lead: LeadPicture | None = None
     """What a fitted stand-in shows first."""
     source: str
 
@@ -57,7 +57,7 @@ class _Site(Struct, forbid_unknown_fields=True):
     size: int
     hosts: int = 1
     like: str = ""
-    lead: Lead | None = None
+    lead: LeadPicture | None = None
 
 
 class _Set(Struct, forbid_unknown_fields=True, kw_only=True):

@@ -51,6 +51,7 @@ def study_schema() -> dict[str, Any]:
             "additionalProperties": {"$ref": _REF.format(name=kind.__name__)},
         }
     _network_files(defs["Network"], defs["Direction"])
+    _step_files(defs["LinkStep"])
     defs["Stack"]["properties"].pop("brought")
     defs["Stack"]["properties"]["base"] = {
         "type": "string",
@@ -119,6 +120,14 @@ def _tidy(part: Any) -> None:
             part |= {**ways[0], **part}
     for inner in part.values():
         _tidy(inner)
+
+
+def _step_files(step: dict[str, Any]) -> None:
+    """Let a step say when by `t`, as `read_steps` accepts."""
+    when = {"type": "string", "description": "The same with its unit, such as `2 s`."}
+    step["properties"] = {"t": when, **step["properties"]}
+    step.pop("required")
+    step["oneOf"] = [{"required": ["t"]}, {"required": ["t_ms"]}]
 
 
 def _network_files(network: dict[str, Any], direction: dict[str, Any]) -> None:

@@ -70,18 +70,14 @@ def background(
             while line := server.stdout.readline():
                 if b"listening" in line:
                     break
-        clients: list[subprocess.Popen[bytes] | BulkQuic] = [
-            stack.enter_context(
-                bulk_quic(spaces, load, i, family)
-                if load.kind == "quic"
-                else _child(
-                    spaces,
-                    "origin" if load.direction == "down" else "client",
-                    *_client(i, load, family),
-                )
-            )
-            for i, load in enumerate(loads)
-        ]
+        clients: list[subprocess.Popen[bytes] | BulkQuic] = []
+        for i, load in enumerate(loads):
+            if load.kind == "quic":
+                clients.append(stack.enter_context(bulk_quic(spaces, load, i, family)))
+                continue
+            source: NamespaceName = "origin" if load.direction == "down" else "client"
+            asked = _client(i, load, family)
+            clients.append(stack.enter_context(_child(spaces, source, *asked)))
         if loads:
             _await_flow(link, loads, patience_s)
             time.sleep(max(load.lead_ms for load in loads) / 1000)

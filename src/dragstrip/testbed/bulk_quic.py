@@ -19,7 +19,7 @@ from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Connection
 from dragstrip.pages.format.archive import write_page
 from dragstrip.pages.format.recording import Recorded, Recording
-from dragstrip.testbed.net.namespaces import Namespaces
+from dragstrip.testbed.net.namespaces import NamespaceName, Namespaces
 from dragstrip.testbed.net.wires import ENDS
 from dragstrip.testbed.process import JsonProcess, json_process
 from dragstrip.testbed.programs import program
@@ -81,7 +81,7 @@ def _run(
     stack: contextlib.ExitStack, spaces: Namespaces, what: str, folder: Path, *words: object
 ) -> JsonProcess:
     port, *options = map(str, words)
-    where = "origin" if what == "origin" else "client"
+    where: NamespaceName = "origin" if what == "origin" else "client"
     command = spaces.command(where, program(f"dragstrip-{what}"), *options)
     errors = folder / f"{what}-{port}.err"
     return stack.enter_context(json_process(f"bulk QUIC's dragstrip-{what}", command, errors))

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from dragstrip.model.lookups import Lookup
+from dragstrip.model.lookups import NameLookup
 from dragstrip.model.names import Dns
 from dragstrip.model.network import Network
 from dragstrip.model.visit import NamesReport
@@ -33,7 +33,7 @@ class Service(Struct, frozen=True, kw_only=True):
 
 
 class _Log(Struct, frozen=True):
-    lookups: tuple[Lookup, ...]
+    lookups: tuple[NameLookup, ...]
 
 
 class Resolver:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from dragstrip.model.clock import Clock
-from dragstrip.model.lookups import Lookup
+from dragstrip.model.lookups import NameLookup
 from dragstrip.model.names import Dns
 from dragstrip.model.network import Network
 from dragstrip.model.thresholds import Thresholds
@@ -93,7 +93,7 @@ def _connected(visit: Visit, names: NamesReport, network: Network, dns: Dns) -> 
         )
 
 
-def _told(lookups: Sequence[Lookup]) -> dict[str, int]:
+def _told(lookups: Sequence[NameLookup]) -> dict[str, int]:
     """When the resolver first told each name's address."""
     times: dict[str, list[int]] = defaultdict(list)
     for lookup in lookups:

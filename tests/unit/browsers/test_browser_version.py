@@ -3,7 +3,7 @@
 import pytest
 
 from dragstrip.browsers.registry import browser_version
-from dragstrip.model.browsers import BROWSERS, FIREFOX, LOADER, TODAY
+from dragstrip.model.browsers import BROWSERS, CHROMIUM, FIREFOX, LOADER, TODAY
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.version import __version__
 
@@ -15,7 +15,7 @@ def version(browser: str) -> str:
         pytest.skip(str(error))
 
 
-@pytest.mark.parametrize("browser", sorted({*BROWSERS} - {TODAY, FIREFOX, LOADER}))
+@pytest.mark.parametrize("browser", sorted({*BROWSERS} - {TODAY, CHROMIUM, FIREFOX, LOADER}))
 def test_an_old_browser_says_which_it_is(browser):
     assert version(browser).startswith(f"Chromium {browser.removeprefix('chromium')}.0.")
 
@@ -49,3 +49,7 @@ def test_a_program_that_is_no_chromium_is_refused(tmp_path):
         browser_version(script(tmp_path, "GNU bash"))
     with pytest.raises(TestbedError, match="no such program"):
         browser_version(str(tmp_path / "nothing"))
+
+
+def test_the_whole_chromium_says_which_it_is():
+    assert version(CHROMIUM).startswith("Chromium 1")

@@ -6,7 +6,7 @@ import pytest
 
 from dragstrip.pages import corpus
 from dragstrip.pages.format.recording import PageError
-from dragstrip.pages.generators.standin import Lead, standin
+from dragstrip.pages.generators.standin import LeadPicture, standin
 from dragstrip.pages.made.assembly import make
 from dragstrip.pages.resolve import resolve
 
@@ -14,7 +14,9 @@ PAGE = {"name": "x", "objects": 40, "size": 600_000, "hosts": 6, "source": ""}
 
 
 def led(**fields):
-    return standin(**PAGE, lead=Lead(**{"share": 0.3, "scripts": 3, "wait_ms": 700} | fields))
+    return standin(
+        **PAGE, lead=LeadPicture(**{"share": 0.3, "scripts": 3, "wait_ms": 700} | fields)
+    )
 
 
 def test_pictures_come_behind_scripts_that_request_each_other():

@@ -40,12 +40,13 @@ def test_stock_h2_and_the_papers_quic():
 
 
 OPPOSED = ({"caddy-h3", "hypercorn-h3"}, {"caddy-h3", "envoy-h3"})
+SCALABLE = {"h3-l4s", "h3"}
 
 
 @pytest.mark.parametrize("a", NAMES)
 @pytest.mark.parametrize("b", ["h2", "h3", "QUIC+BBR", "TCP+early", "caddy-h2", "caddy-h3"])
 def test_ends_are_the_stacks_themselves_and_orders_change_one_factor_at_a_time(a, b):
-    if a == b or {a, b} in OPPOSED:
+    if a == b or {a, b} in (*OPPOSED, SCALABLE):
         return
     found = between(a, b, repeat=True)
     first, last = found.stacks[frozenset()], found.stacks[found.whole]
@@ -64,6 +65,11 @@ def test_servers_that_fix_a_property_each_in_its_own_way_have_no_way_between():
     """quic-go's tickets cannot be switched off, Hypercorn's cannot be switched on."""
     with pytest.raises(InputError, match="session resumption, server can only be changed together"):
         between(*OPPOSED[0], repeat=True)
+
+
+def test_a_scalable_sender_and_its_marks_have_nothing_between():
+    with pytest.raises(InputError, match="congestion control, ECN can only be changed together"):
+        between("h3", "h3-l4s")
 
 
 def test_two_stacks_one_factor_apart_have_nothing_between():

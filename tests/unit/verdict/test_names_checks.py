@@ -5,7 +5,7 @@ from msgspec import structs
 
 import made
 from dragstrip.model.clock import REAL
-from dragstrip.model.lookups import Lookup
+from dragstrip.model.lookups import NameLookup
 from dragstrip.model.names import Dns
 from dragstrip.model.thresholds import DEFAULTS
 from dragstrip.model.visit import Connection, LinkReport, NamesReport, Visit
@@ -19,9 +19,11 @@ START = 1_000_000_000
 HTTPS, RACE = find_stack("h3-https"), find_stack("h3-race")
 
 
-def lookup(kind: str = "A", at_ms: float = 10, took_ms: float = 30, **changes: object) -> Lookup:
+def lookup(
+    kind: str = "A", at_ms: float = 10, took_ms: float = 30, **changes: object
+) -> NameLookup:
     asked_us = START + round(at_ms * 1000)
-    made_up = Lookup(
+    made_up = NameLookup(
         t_us=asked_us,
         answered_us=asked_us + round(took_ms * 1000),
         name="a.test",
@@ -46,7 +48,7 @@ def path(transit_ms: float = 10.001, **changes: object) -> LinkReport:
 
 
 def visit(
-    *lookups: Lookup, over: LinkReport | None = None, protocol: str = "h2", **changes: object
+    *lookups: NameLookup, over: LinkReport | None = None, protocol: str = "h2", **changes: object
 ) -> Visit:
     names = NamesReport(lookups=lookups or (lookup(),), path=over or path())
     return made.visit(protocol, names=names, **changes)

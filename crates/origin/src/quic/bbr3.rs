@@ -408,7 +408,8 @@ impl Bbr3 {
                 self.start_up();
             }
             State::Up => {
-                if self.is_time_to_go_down() {
+                let filled = self.is_time_to_go_down();
+                if filled {
                     self.start_down(now);
                 }
             }

@@ -31,7 +31,7 @@ _BYTES_TO_ASK = 40
 """Bytes in a script for each picture that it requests, compressed."""
 
 
-class Lead(Struct, frozen=True, kw_only=True):
+class LeadPicture(Struct, frozen=True, kw_only=True):
     """What stands between the document and the largest picture that is seen first."""
 
     share: float
@@ -44,7 +44,7 @@ class Lead(Struct, frozen=True, kw_only=True):
 
 
 def standin(
-    name: str, *, objects: int, size: int, hosts: int, source: str, lead: Lead | None = None
+    name: str, *, objects: int, size: int, hosts: int, source: str, lead: LeadPicture | None = None
 ) -> Structure:
     """Return a structure of `objects` requests, including the document, with `size` bytes in all,
     on `hosts` hosts.
@@ -97,7 +97,7 @@ def standin(
 
 
 def _places(
-    name: str, rows: list[tuple[ResourceKind, str, float]], lead: Lead
+    name: str, rows: list[tuple[ResourceKind, str, float]], lead: LeadPicture
 ) -> tuple[int, list[int]]:
     """Return the index of the lead picture, and of the scripts before it."""
     kinds = [kind for kind, _, _ in rows]
