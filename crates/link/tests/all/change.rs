@@ -428,7 +428,8 @@ fn a_handover_may_drop_what_waits_and_nothing_else() {
     // Two are across and on their way; the third is on the line.
     pipeline.change(25 * MS, self::pipeline(&start), Waiting::Dropped);
     let left: Vec<Packet> = std::iter::from_fn(|| pipeline.release(S)).collect();
-    let (lost, came): (Vec<_>, Vec<_>) = left.iter().partition(|packet| packet.dropped.is_some());
+    let (lost, came): (Vec<&Packet>, Vec<&Packet>) =
+        left.iter().partition(|packet| packet.dropped.is_some());
     assert_eq!(
         came.iter().map(|p| (p.index, p.at_ns)).collect::<Vec<_>>(),
         [(0, 30 * MS), (1, 40 * MS),]
@@ -443,10 +444,14 @@ fn a_handover_may_drop_what_waits_and_nothing_else() {
 
 #[test]
 fn what_comes_after_a_change_does_not_straddle_it_unless_it_waits_for_what_does() {
-    let mut far = Direction::default();
-    far.delay = delayed(100.0);
-    let mut near = Direction::default();
-    near.delay = delayed(10.0);
+    let far = Direction {
+        delay: delayed(100.0),
+        ..Direction::default()
+    };
+    let near = Direction {
+        delay: delayed(10.0),
+        ..Direction::default()
+    };
     let mut pipeline = self::pipeline(&far);
     pipeline.take(Packet::new(0, 100, 0, 0));
     pipeline.change(20 * MS, self::pipeline(&near), Waiting::Kept);

@@ -133,7 +133,7 @@ fn input(site: &Site, url: String, protocol: &str) -> Load {
 fn server_config(site: &Site, alpn: &str) -> ServerConfig {
     let made = site
         .origin
-        .certificates(&["a.test".to_owned()], None)
+        .certificates(&["a.test".to_owned()], &dragstrip_origin::Chain::default())
         .unwrap();
     let chain = CertificateDer::pem_slice_iter(made.shared.as_bytes());
     let chain = chain.map(Result::unwrap).collect();

@@ -29,8 +29,10 @@ fn tune(origin: &Origin, bytes: Option<u32>) {
 }
 
 fn shaken(origin: &Origin, tls: Tls, chain: Chain) {
-    let mut tuning = Tuning::default();
-    tuning.tls = Tls { chain, ..tls };
+    let tuning = Tuning {
+        tls: Tls { chain, ..tls },
+        ..Tuning::default()
+    };
     origin.tune(tuning).unwrap();
 }
 
@@ -231,7 +233,7 @@ async fn what_no_handshake_can_have_is_refused() {
     hybrid.tls.key_share = KeyShare::X25519MLKEM768;
     let mut compressed = old.clone();
     compressed.tls.certificate_compression = Compression::Brotli;
-    let mut lattice = old.clone();
+    let mut lattice = old;
     lattice.tls.chain.kind = Kind::MlDsa44;
     let with = |chain| Tuning {
         tls: Tls {

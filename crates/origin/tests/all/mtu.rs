@@ -81,8 +81,7 @@ async fn lengths(most: usize, start: Option<u16>) -> Vec<usize> {
     let mut connection = client.connect("a.test").await.unwrap();
     connection.get("https://a.test/").await.unwrap();
     origin.close().await;
-    let came = lengths.lock().unwrap().clone();
-    came
+    lengths.lock().unwrap().clone()
 }
 
 #[tokio::test]
