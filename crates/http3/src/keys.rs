@@ -9,18 +9,20 @@ use quinn_proto::transport_parameters::TransportParameters;
 
 pub type PacketKeys = KeyPair<Box<dyn PacketKey>>;
 
-/// A TLS session whose packet keys are replaced. `replace` gets the keys of Handshake packets
-/// first, and then those of 1-RTT packets; `renew` gets those of later key phases. `heard` gets the
-/// peer's transport parameters.
-pub struct WithKeys<F, R, P> {
+/// A TLS session whose packet keys are replaced. `initial` gets the keys of Initial packets,
+/// `replace` those of Handshake packets first, and then those of 1-RTT packets; `renew` gets those
+/// of later key phases. `heard` gets the peer's transport parameters.
+pub struct WithKeys<I, F, R, P> {
     pub inner: Box<dyn Session>,
+    pub initial: I,
     pub replace: F,
     pub renew: R,
     pub heard: P,
 }
 
-impl<F, R, P> Session for WithKeys<F, R, P>
+impl<I, F, R, P> Session for WithKeys<I, F, R, P>
 where
+    I: Fn(Keys) -> Keys + Send + Sync + 'static,
     F: FnMut(Keys) -> Keys + Send + Sync + 'static,
     R: FnMut(PacketKeys) -> PacketKeys + Send + Sync + 'static,
     P: Fn(&TransportParameters) + Send + Sync + 'static,
@@ -30,7 +32,7 @@ where
     }
 
     fn initial_keys(&self, dst_cid: &ConnectionId, side: Side) -> Keys {
-        self.inner.initial_keys(dst_cid, side)
+        (self.initial)(self.inner.initial_keys(dst_cid, side))
     }
 
     fn handshake_data(&self) -> Option<Box<dyn Any>> {

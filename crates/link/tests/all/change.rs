@@ -453,11 +453,14 @@ fn what_comes_after_a_change_does_not_straddle_it_unless_it_waits_for_what_does(
         ..Direction::default()
     };
     let mut pipeline = self::pipeline(&far);
-    pipeline.take(Packet::new(0, 100, 0, 0));
+    let mut left: Vec<Packet> = pipeline
+        .take(Packet::new(0, 100, 0, 0))
+        .into_iter()
+        .collect();
     pipeline.change(20 * MS, self::pipeline(&near), Waiting::Kept);
-    pipeline.take(Packet::new(1, 100, 30 * MS, 1));
-    pipeline.take(Packet::new(2, 100, 120 * MS, 2));
-    let left: Vec<_> = std::iter::from_fn(|| pipeline.release(S)).collect();
+    left.extend(pipeline.take(Packet::new(1, 100, 30 * MS, 1)));
+    left.extend(pipeline.take(Packet::new(2, 100, 120 * MS, 2)));
+    left.extend(std::iter::from_fn(|| pipeline.release(S)));
     let seen: Vec<_> = left.iter().map(|p| (p.at_ns / MS, p.straddles)).collect();
     assert_eq!(seen, [(100, true), (100, true), (130, false)]);
 }

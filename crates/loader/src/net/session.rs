@@ -38,6 +38,7 @@ impl crypto::ClientConfig for Config {
         };
         Ok(Box::new(WithKeys {
             inner,
+            initial: |keys| keys,
             replace,
             renew: |keys| keys,
             heard: |_: &TransportParameters| {},

@@ -46,7 +46,7 @@ pub(super) struct Config {
 
 impl Config {
     /// Lets a key of the client's packets read what they count of our packets.
-    fn counts(&self, space: Space) -> impl FnMut(Box<dyn PacketKey>) -> Box<dyn PacketKey> + use<> {
+    fn counts(&self, space: Space) -> impl Fn(Box<dyn PacketKey>) -> Box<dyn PacketKey> + use<> {
         let (flow, ecn) = (self.flow.clone(), self.ecn);
         move |inner| match ecn {
             Ecn::Off => inner,
@@ -66,9 +66,7 @@ impl crypto::ServerConfig for Config {
         version: u32,
         dst_cid: &ConnectionId,
     ) -> Result<Keys, UnsupportedVersion> {
-        let mut keys = self.rustls.initial_keys(version, dst_cid)?;
-        keys.packet.remote = self.counts(Space::Initial)(keys.packet.remote);
-        Ok(keys)
+        self.rustls.initial_keys(version, dst_cid)
     }
 
     fn retry_tag(&self, version: u32, orig_dst_cid: &ConnectionId, packet: &[u8]) -> [u8; 16] {
@@ -84,14 +82,18 @@ impl crypto::ServerConfig for Config {
         self.heard.ours(offer(params, Side::Server));
         let (flow, spares) = (self.flow.clone(), self.spares);
         let mut shaken = false;
-        let (mut handshake, mut data) = (self.counts(Space::Handshake), self.counts(Space::Data));
-        let mut later = self.counts(Space::Data);
+        let (first, later) = (self.counts(Space::Initial), self.counts(Space::Data));
+        let (handshake, data) = (self.counts(Space::Handshake), self.counts(Space::Data));
+        let initial = move |mut keys: Keys| {
+            keys.packet.remote = first(keys.packet.remote);
+            keys
+        };
         let renew = move |mut keys: PacketKeys| {
             keys.remote = later(keys.remote);
             keys
         };
         let replace = move |mut keys: Keys| {
-            let counts: &mut dyn FnMut(_) -> _ = if shaken { &mut data } else { &mut handshake };
+            let counts: &dyn Fn(_) -> _ = if shaken { &data } else { &handshake };
             keys.packet.remote = counts(keys.packet.remote);
             if shaken {
                 keys.packet.local = Box::new(Watched {
@@ -107,6 +109,7 @@ impl crypto::ServerConfig for Config {
         let heard = move |params: &_| theirs.theirs(offer(params, Side::Client));
         Box::new(WithKeys {
             inner,
+            initial,
             replace,
             renew,
             heard,

@@ -57,10 +57,10 @@ impl Debug for Narrow {
     }
 }
 
-/// Lengths of the datagrams that the origin sent for an answer of 400 kB, by a tuning.
+/// Lengths of the datagrams that the origin sent for an answer of 2 MB, by a tuning.
 async fn lengths(most: usize, start: Option<u16>) -> Vec<usize> {
     let answer = entry("GET", "https://a.test/", 200, &[], Some("x"));
-    let (origin, _dir) = serve(&[answer], &[("x", &[7; 400_000])]);
+    let (origin, _dir) = serve(&[answer], &[("x", &[7; 2_000_000])]);
     let mut tuning = Tuning::default();
     tuning.quic.udp_start_bytes = start;
     origin.tune(tuning).unwrap();

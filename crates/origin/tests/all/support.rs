@@ -18,9 +18,10 @@ use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use quinn::crypto::rustls::QuicClientConfig;
 use quinn::{Connecting, TokenMemoryCache, TransportConfig};
+use rustls::crypto::SupportedKxGroup;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{ClientConfig, NamedGroup, RootCertStore};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::TcpStream;
@@ -115,8 +116,11 @@ impl Client {
     }
 
     pub fn trusting(protocol: Protocol, origin: &Origin, roots: RootCertStore) -> Self {
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let mut tls = ClientConfig::builder_with_provider(provider)
+        let mut provider = rustls::crypto::aws_lc_rs::default_provider();
+        // As in browsers, the first ClientHello has a share of the hybrid and one of X25519.
+        let hybrid = |group: &&dyn SupportedKxGroup| group.name() != NamedGroup::X25519MLKEM768;
+        provider.kx_groups.sort_by_key(hybrid);
+        let mut tls = ClientConfig::builder_with_provider(Arc::new(provider))
             .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])
             .unwrap()
             .with_root_certificates(roots)
