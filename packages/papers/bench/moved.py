@@ -153,30 +153,44 @@ def spread(published: pl.DataFrame, stack: str, reference: str, cells_of: pl.Dat
 
 
 def page(rows: list[Moved], most: int) -> Iterator[str]:
+    compared_rows = [row for row in rows if row.stack != row.against]
     yield "# What today's origin changes in published loads"
     yield ""
+    yield f"    uv run python packages/papers/bench/moved.py FOLDER --cells {most}"
+    yield ""
     yield (
-        f"`uv run python packages/papers/bench/moved.py FOLDER --cells {most}`: first blocks of up "
-        f"to {most} cells of each study, made again in virtual time. *Own* is a stack's load time "
-        "today by the published one, in the median of the cells; *ratio* is what becomes of its "
-        "ratio to the stack in the next column, with the middle 80 % of the cells; *spread* is "
-        "half of what the middle 80 % of a cell's published blocks cover. **Bold**: the ratio "
-        f"moved by more than that, and by more than {LEAST:.0%}."
+        f"First blocks of up to {most} cells of each study in {len({r.table for r in rows})} "
+        "tables of loads, made again in virtual time with the network alone. *Own* is a stack's load time "
+        "today by the published one, in the median of the cells. *Ratio* is what its published "
+        "ratio to the stack in the next column is multiplied by, with the middle 80 % of the "
+        "cells. *Spread* is half of what the middle 80 % of a cell's published blocks cover. "
+        f"**Bold**: the ratio moved by more than that, and by more than {LEAST * 100:.0f} %. Loads "
+        "from real time are compared with another clock, so their own times say nothing."
     )
     yield ""
     yield "| page | study | stack | against | cells | own | ratio | spread |"
     yield "|---" * 8 + "|"
-    for row in rows:
-        real = " (from real time)" if row.real_time else ""
+    for row in compared_rows:
+        real = ", from real time" if row.real_time else ""
         told = f"{row.ratio:.3f} ({row.low:.3f} to {row.high:.3f})"
-        if row.stack == row.against:
-            told = "-"
-        elif abs(row.ratio - 1) > max(row.spread, LEAST):
+        if moves(row):
             told = f"**{told}**"
         yield (
-            f"| [{row.table}]({row.table}.md){real} | {row.study} | {row.stack} | {row.against} | "
-            f"{row.cells} | {row.own:.3f} | {told} | {row.spread:.3f} |"
+            f"| [{row.table}]({row.table}.md){real} | {row.study} | {row.stack} | "
+            f"{row.against or 'itself'} | {row.cells} | {row.own:.3f} | {told} | {row.spread:.3f} |"
         )
+    tables = sorted({row.table for row in compared_rows if moves(row)})
+    pages = ", ".join(f"[{table}]({table}.md)" for table in tables) or "none"
+    yield ""
+    yield (
+        f"So these pages hold ratios that today's origin makes otherwise: {pages}. Two cells are "
+        "few, so a ratio that did not move here may move elsewhere. What changed them: [errors in "
+        "older pages](campaigns.md#errors-in-older-pages)."
+    )
+
+
+def moves(row: Moved) -> bool:
+    return abs(row.ratio - 1) > max(row.spread, LEAST)
 
 
 if __name__ == "__main__":
