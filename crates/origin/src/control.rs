@@ -42,13 +42,14 @@ enum Command {
         #[serde(default)]
         chain: Chain,
     },
+    Roots {},
     Close {},
     Log {},
     Connections {},
     Quit {},
 }
 
-/// Binds an origin, writes its root certificate to `ca_out` and obeys stdin until it ends or says
+/// Binds an origin, writes its root certificate of ECDSA to `ca_out` and obeys stdin until it ends or says
 /// quit. `log` gets the request log as JSON lines; `http` is a port for http:// URLs and `plain` a
 /// Unix socket to answer on as well.
 ///
@@ -76,7 +77,7 @@ pub fn run(
         let origin = Origin::bind(port, log)?;
         http.map_or(Ok(0), |port| origin.http(port))?;
         plain.map_or(Ok(()), |socket| origin.plain(socket))?;
-        fs::write(ca_out, origin.roots_pem()).with_context(|| ca_out.display().to_string())?;
+        fs::write(ca_out, origin.root_pem()).with_context(|| ca_out.display().to_string())?;
         obey_stdin(&origin).await
     })
 }
@@ -137,6 +138,7 @@ async fn obey(command: Command, origin: &Origin) -> Result<Value> {
             json!({})
         }
         Command::Certificates { hosts, chain } => json!(origin.certificates(&hosts, &chain)?),
+        Command::Roots {} => json!({ "pem": origin.roots_pem()? }),
         Command::Close {} => {
             let (tcp, quic) = origin.close().await;
             json!({ "tcp": tcp, "quic": quic })

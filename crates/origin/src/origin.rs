@@ -143,8 +143,13 @@ impl Origin {
         self.port
     }
 
+    /// The root certificate that most clients must trust.
+    pub fn root_pem(&self) -> String {
+        self.shared.authority.root_pem()
+    }
+
     /// The root certificates a client must trust, one for each kind of key.
-    pub fn roots_pem(&self) -> String {
+    pub fn roots_pem(&self) -> Result<String> {
         self.shared.authority.roots_pem()
     }
 

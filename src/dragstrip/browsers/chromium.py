@@ -32,6 +32,8 @@ from dragstrip.browsers.place import (
     asking,
     fresh_home,
     living_in,
+    trusted,
+    trusting,
     with_resolver,
 )
 from dragstrip.browsers.slowdown import measured
@@ -87,7 +89,7 @@ def stack_flags(
 ) -> tuple[str, ...]:
     """Command line flags for a stack's properties other than its protocol. `spoken` maps each host
     to the protocol in the page's recording; `ask` says how the browser asks for names."""
-    flags = [*asking(ask)]
+    flags = [*asking(ask), *trusting(stack)]
     if stack.discovery == "as-recorded":
         over_quic = [host for host in addresses if "h3" in stack.protocols(host, spoken)]
         forced = ",".join(f"{host}:443" for host in over_quic)
@@ -278,6 +280,7 @@ def inside(bed: Testbed) -> BrowserPlace:
         workspace=bed.workspace,
         drop_root=not bed.spaces.rootless,
         ca=bed.origin.ca,
+        every_root=bed.origin.every_root,
         flags=flags,
     )
 
@@ -295,8 +298,9 @@ def chromium_at(
     """Run a browser in `place` that can only speak `protocol`. Raises as `chromium` does."""
     generation = generation_of(browser)
     program = generation.program()
-    home = fresh_home(place, protocol)
     ask, extra_flags = asked(extra_flags)
+    every_root, extra_flags = trusted(extra_flags)
+    home = fresh_home(place, protocol, every_root=every_root)
     if ask == "doh":
         _ask_by_https(home)
     width, height = client.viewport

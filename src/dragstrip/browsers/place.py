@@ -11,10 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dragstrip.model.chain import ML_DSA
 from dragstrip.model.names import Transport
+from dragstrip.model.stack import Stack
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.net.wires import RESOLVER_IP
 
+_EVERY_ROOT = "every root"
+"""The setting that makes a browser trust the roots of every kind of key."""
 _ASK = "names by "
 """What begins the setting that makes a browser ask the testbed's resolver."""
 _UNPRIVILEGED = 65534
@@ -58,6 +62,8 @@ class BrowserPlace:
     privileges in this place."""
     ca: Path | None = None
     """Certificate (PEM) of an additional authority to trust."""
+    every_root: Callable[[], Path] | None = None
+    """Returns the authority's certificates (PEM) for every kind of key."""
     flags: tuple[str, ...] = ()
 
 
@@ -68,8 +74,11 @@ def living_in(home: Path) -> tuple[str, ...]:
     return ("env", f"HOME={home}", f"TMPDIR={home}")
 
 
-def fresh_home(place: BrowserPlace, label: str, store_in: str = ".pki/nssdb") -> Path:
-    """Return a fresh HOME whose certificate store trusts the place's CA. Raises `TestbedError`."""
+def fresh_home(
+    place: BrowserPlace, label: str, store_in: str = ".pki/nssdb", *, every_root: bool = False
+) -> Path:
+    """Return a fresh HOME whose certificate store trusts the place's CA, with `every_root` its
+    roots of every kind of key. Raises `TestbedError`."""
     home = Path(tempfile.mkdtemp(prefix=f"home-{label}-", dir=place.workspace))
     store = home / store_in
     store.mkdir(parents=True)
@@ -79,7 +88,8 @@ def fresh_home(place: BrowserPlace, label: str, store_in: str = ".pki/nssdb") ->
     tool = [certutil, "-d", f"sql:{store}"]
     if failed := _failure([*tool, "-N", "--empty-password"]):
         raise TestbedError(f"certutil -N in {store} failed: {failed}")
-    roots = _certificates(place.ca) if place.ca else []
+    trusted = place.every_root() if place.every_root and every_root else place.ca
+    roots = _certificates(trusted) if trusted else []
     trust = [*tool, "-A", "-t", "C,,", "-n"]
     added = [_failure([*trust, f"dragstrip {n}"], root) for n, root in enumerate(roots)]
     if added and all(added):  # NSS takes no root whose key it does not know, such as ML-DSA's
@@ -102,6 +112,18 @@ def _failure(command: list[str], text: str = "") -> str:
     """What the command says if it fails, else nothing."""
     done = subprocess.run(command, input=text, capture_output=True, text=True)
     return done.stderr.strip() or f"exit {done.returncode}" if done.returncode else ""
+
+
+def trusting(stack: Stack) -> tuple[str, ...]:
+    """The settings that make a browser trust the roots that the stack's certificates need. Most
+    need the usual one alone: what a browser stores of the others differs from run to run, even in
+    virtual time."""
+    return (_EVERY_ROOT,) if stack.certificate in ("rsa", *ML_DSA) else ()
+
+
+def trusted(settings: Sequence[str]) -> tuple[bool, tuple[str, ...]]:
+    """Whether a browser with these settings trusts every root, and its other settings."""
+    return _EVERY_ROOT in settings, tuple(s for s in settings if s != _EVERY_ROOT)
 
 
 def asking(how: Transport) -> tuple[str, ...]:

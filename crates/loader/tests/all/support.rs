@@ -26,7 +26,7 @@ impl Site {
     pub fn new(objects: &[Object]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let origin = Origin::bind(0, None).unwrap();
-        fs::write(dir.path().join("ca.pem"), origin.roots_pem()).unwrap();
+        fs::write(dir.path().join("ca.pem"), origin.roots_pem().unwrap()).unwrap();
         let file = |n: usize| format!("body-{n}");
         let entry = |(n, (path, coding, _)): (usize, &Object)| {
             let mut response =

@@ -41,7 +41,9 @@ type Names = Arc<[String]>;
 
 /// Issues each certificate once.
 pub struct Authority {
-    roots: BTreeMap<Kind, Arc<Issuer>>,
+    /// Made at the first use, for another kind than ECDSA's draws random numbers that no seed
+    /// determines (`key`).
+    roots: Mutex<BTreeMap<Kind, Arc<Issuer>>>,
     /// Name of the intermediates. It is unique, because browsers report a host's issuer by name.
     name: String,
     /// Made at the first use.
@@ -61,24 +63,16 @@ pub(crate) struct Files {
 
 impl Authority {
     pub fn new() -> Result<Self> {
-        let root = |kind: Kind| {
-            let unit = (kind != Kind::Ecdsa).then(|| kind.name());
-            let params = authority("dragstrip root", unit);
-            Ok((
-                kind,
-                Arc::new(Issuer::self_signed(params, Key::new(kind)?)?),
-            ))
-        };
-        let roots: BTreeMap<_, _> = Kind::ROOTED.into_iter().map(root).collect::<Result<_>>()?;
+        let root = root(Kind::Ecdsa)?;
         let key = Key::new(Kind::Ecdsa)?;
         let name = format!(
             "dragstrip CA {:.9}",
             digest_of(&key.subject_public_key_info())
         );
-        let usual = Line::new(Kind::Ecdsa, &name, &roots[&Kind::Ecdsa], None)?;
+        let usual = Line::new(Kind::Ecdsa, &name, &root, None)?;
         usual.begin(key)?;
         Ok(Self {
-            roots,
+            roots: Mutex::new([(Kind::Ecdsa, root)].into()),
             name,
             lines: Mutex::new([(Kind::Ecdsa, Arc::new(usual))].into()),
             issued: Mutex::default(),
@@ -86,9 +80,25 @@ impl Authority {
         })
     }
 
-    /// The certificates a client must trust: one for each kind.
-    pub fn roots_pem(&self) -> String {
-        self.roots.values().map(|root| root.pem()).collect()
+    /// The certificate that most clients must trust: that of ECDSA.
+    pub fn root_pem(&self) -> String {
+        unpoisoned(&self.roots)[&Kind::Ecdsa].pem()
+    }
+
+    /// The certificates a client of every stack must trust: one for each kind.
+    pub fn roots_pem(&self) -> Result<String> {
+        let kinds = Kind::ROOTED.into_iter();
+        kinds.map(|kind| Ok(self.root(kind)?.pem())).collect()
+    }
+
+    fn root(&self, kind: Kind) -> Result<Arc<Issuer>> {
+        let mut roots = unpoisoned(&self.roots);
+        if let Some(root) = roots.get(&kind) {
+            return Ok(root.clone());
+        }
+        let made = root(kind)?;
+        roots.insert(kind, made.clone());
+        Ok(made)
     }
 
     /// The issuer that the certificates name.
@@ -141,11 +151,17 @@ impl Authority {
             return Ok(line.clone());
         }
         let like = kind.size_of().map(|like| self.line(like)).transpose()?;
-        let made = Line::new(kind, &self.name, &self.roots[&kind.keys()], like)?;
+        let made = Line::new(kind, &self.name, &self.root(kind.keys())?, like)?;
         let made = Arc::new(made);
         unpoisoned(&self.lines).insert(kind, made.clone());
         Ok(made)
     }
+}
+
+fn root(kind: Kind) -> Result<Arc<Issuer>> {
+    let unit = (kind != Kind::Ecdsa).then(|| kind.name());
+    let params = authority("dragstrip root", unit);
+    Ok(Arc::new(Issuer::self_signed(params, Key::new(kind)?)?))
 }
 
 impl fmt::Debug for Authority {

@@ -109,7 +109,7 @@ pub enum Connection {
 impl Client {
     pub fn new(protocol: Protocol, origin: &Origin) -> Self {
         let mut roots = RootCertStore::empty();
-        for root in CertificateDer::pem_slice_iter(origin.roots_pem().as_bytes()) {
+        for root in CertificateDer::pem_slice_iter(origin.roots_pem().unwrap().as_bytes()) {
             roots.add(root.unwrap()).unwrap();
         }
         Self::trusting(protocol, origin, roots)

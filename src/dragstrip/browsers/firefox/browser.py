@@ -32,6 +32,8 @@ from dragstrip.browsers.place import (
     child,
     fresh_home,
     living_in,
+    trusted,
+    trusting,
     with_names,
     with_resolver,
 )
@@ -130,7 +132,8 @@ def told(
         wanted["network.http.http3.force-use-alt-svc-mapping-for-testing"] = True
         wanted["network.http.http3.backup_timer_delay"] = 0  # no TCP connection opened as a reserve
     lines = asking(ask) or (f"{ip} {host}" for host, ip in found.items())
-    return (*lines, *(_line(name, value) for name, value in wanted.items()))
+    preferences = (_line(name, value) for name, value in wanted.items())
+    return (*lines, *preferences, *trusting(stack))
 
 
 def _line(name: str, value: Preference) -> str:
@@ -226,8 +229,9 @@ def firefox(
     from `told`. The browser trusts the origin's throw-away CA and verifies certificates. Raises
     `TestbedError` and `BrowserError`."""
     program, place = find_firefox(), inside(bed)
-    home = fresh_home(place, f"firefox-{protocol}", _PROFILE)
     ask, lines = asked(lines)
+    every_root, lines = trusted(lines)
+    home = fresh_home(place, f"firefox-{protocol}", _PROFILE, every_root=every_root)
     prefs = [line for line in lines if line.startswith(_PREF)]
     usual = {**_PREFERENCES, **_PROTOCOL[protocol], **_ASKS.get(ask, {})}
     prefs += [_line(name, value) for name, value in usual.items()]

@@ -20,6 +20,7 @@ from dragstrip.browsers.environment import NO_PROXIES, session_proxies
 from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.load import Load
 from dragstrip.browsers.loader.wire import LoaderAnswer, page_of, read
+from dragstrip.browsers.place import trusted, trusting
 from dragstrip.model.chain import ML_DSA
 from dragstrip.model.graph import Graph
 from dragstrip.model.names import Transport
@@ -71,7 +72,7 @@ def told(
         "tcp": {"fast_open": stack.fast_open},
         "alt_svc": stack.discovery == "alt-svc",
     }
-    return (msgspec.json.encode(fields, order="sorted").decode(),)
+    return (msgspec.json.encode(fields, order="sorted").decode(), *trusting(stack))
 
 
 def _one(protocols: frozenset[str]) -> str:
@@ -167,13 +168,14 @@ def loader(bed: Testbed, client: Client, lines: tuple[str, ...]) -> Iterator[Loa
     `TestbedError`."""
     if bed.origin.ca is None:
         raise TestbedError("the load generator needs a testbed with its own CA")
+    every_root, lines = trusted(lines)
     argv = ("env", *NO_PROXIES, *bed.spaces.command("client", program(_PROGRAM)))
     errors = bed.workspace / f"loader-{time.monotonic_ns()}.err"
     with json_process(_PROGRAM, argv, errors) as process:
         yield Loader(
             process=process,
             stack=msgspec.json.decode(lines[0]),
-            ca=bed.origin.ca,
+            ca=bed.origin.every_root() if every_root else bed.origin.ca,
             forget_cookies=lambda: _forget_cookies(bed),
         )
 

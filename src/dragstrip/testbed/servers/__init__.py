@@ -46,6 +46,10 @@ class Servers:
         self.ca: Path | None = behind.ca
         self.pid = behind.pid
 
+    def every_root(self) -> Path:
+        """Return a file (PEM) with the CA's roots of every kind of key."""
+        return self._origin.every_root()
+
     @property
     def authority(self) -> str:
         """Issuer of all servers' certificates, which are like the origin's."""

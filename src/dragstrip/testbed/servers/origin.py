@@ -21,6 +21,7 @@ from dragstrip.testbed.process import JsonProcess, json_process
 from dragstrip.testbed.programs import program
 
 _CA = "ca.pem"
+_ROOTS = "roots.pem"
 _USUAL = Chain()
 
 
@@ -37,6 +38,10 @@ class OriginLog(Struct, frozen=True, kw_only=True):
 
 class _Serving(Struct, frozen=True, kw_only=True):
     authority: str
+
+
+class _Roots(Struct, frozen=True, kw_only=True):
+    pem: str
 
 
 class _Connections(Struct, frozen=True, kw_only=True):
@@ -68,6 +73,9 @@ class RunningServer(Protocol):
         """Serve a page. `layout` None keeps the addresses; `think` adds the recorded servers' think
         times."""
 
+    def every_root(self) -> Path:
+        """Return a file (PEM) with the authority's roots of every kind of key."""
+
     def tune(self, stack: Stack, rtt_ms: float = 0.0) -> None: ...
     def qlog(self, folder: Path | None) -> None: ...
     def look(self) -> None: ...
@@ -89,7 +97,7 @@ class Origin:
         self._hints: dict[EarlyHints, Mapping[str, tuple[str, ...]]] = {}
         """Hints of the page that were requested so far, because finding them takes time."""
         self.ca: Path | None = folder / _CA
-        """Certificates of the throw-away CA, one for each kind of key, PEM."""
+        """Root certificate of the throw-away CA, with an ECDSA key, PEM."""
         self.authority = ""
         self.pid = only_child(process.pid)
         """Process id of the origin itself. Its parent process entered the namespace."""
@@ -205,6 +213,14 @@ class Origin:
         made = self.chains(hosts, chain)
         chains = {**made.chains, "": made.shared}
         return {h: {"certificate": chain, "key": made.key} for h, chain in chains.items()}
+
+    def every_root(self) -> Path:
+        """Return a file (PEM) with the roots of every kind of key, which are made now. `ca` has
+        that of ECDSA alone."""
+        file = self._folder / _ROOTS
+        if not file.exists():
+            file.write_text(self._process.ask("roots", _Roots).pem)
+        return file
 
     def chains(self, hosts: Sequence[str], chain: Chain = _USUAL) -> Certificates:
         """Return certificates like the origin's own, by host."""
