@@ -625,7 +625,8 @@ def other_control(scene: Scene, beyond: bool) -> Scene:
 
 def unasked_ecn(scene: Scene, beyond: bool) -> Scene:
     """Packets of a server that claims to be capable of ECN although the stack has none."""
-    return scene.down(ect=int(beyond))
+    lied = scene.far("down", ect0=int(beyond)) if scene.visit.link.down.far_ends else scene
+    return lied.down(ect=int(beyond))
 
 
 def other_code_point(scene: Scene, beyond: bool) -> Scene:

@@ -176,6 +176,7 @@ class LyingLink:
         self._lie = lie
         self.report = bed.link.report
         self.passthrough = bed.link.passthrough
+        self.start = bed.link.start
 
     def configure(self, network: Network, seed: int, record: Path | None = None) -> None:
         self._link.configure(self._lie(network), seed, record)
