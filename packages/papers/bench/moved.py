@@ -160,9 +160,9 @@ def page(rows: list[Moved], most: int) -> Iterator[str]:
     yield ""
     yield (
         f"First blocks of up to {most} cells of each study in {len({r.table for r in rows})} "
-        "tables of loads, made again in virtual time with the network alone. *Own* is a stack's load "
-        "time today by the published one, in the median of the cells. *Ratio* is what its published "
-        "ratio to the stack in the next column is multiplied by, with the middle 80 % of the "
+        "tables of loads, made again in virtual time with the network alone. *Own* is a stack's "
+        "load time today by the published one, in the median of the cells. *Ratio* is what its "
+        "published ratio to the next column's stack is multiplied by, with the middle 80 % of the "
         "cells. *Spread* is half of what the middle 80 % of a cell's published blocks cover. "
         f"**Bold**: the ratio moved by more than that, and by more than {LEAST * 100:.0f} %. Loads "
         "from real time are compared with another clock, so their own times say nothing."

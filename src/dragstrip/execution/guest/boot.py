@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from dragstrip.execution.guest.bytecode import SEEN_AT, bytecode
-from dragstrip.execution.guest.job import CAPSULE
+from dragstrip.execution.guest.job import CAPSULE, INSTALLED
 from dragstrip.model.clock import Clock
 from dragstrip.testbed.cache import cache_folder
 from dragstrip.testbed.errors import TestbedError
@@ -31,6 +31,7 @@ EPOCH_NS = 1_795_000_000_000_000_000
 """Start of virtual time in every guest, ns of the Unix epoch: 18 November 2026."""
 _PACKAGE = Path(__file__).parents[2]
 _SHARED = Path("/dev/shm")
+_INSTALLED_PROGRAMS, _INSTALLED_CACHE = INSTALLED
 _LAST_LINES = 3
 _NO_RDRAND = f"~{1 << 62}"
 """Stops BoringSSL, AWS-LC and OpenSSL from using the processor's random numbers, which no seed
@@ -45,10 +46,10 @@ OPENSSL_ia32cap(3)."""
 #
 # Every guest reaches installed files by the same paths, because the length of an argument or of the
 # environment changes a program's course. The length of a program's own path does so too: glibc
-# reads the path in /proc/self/maps, which shows the target of a link. So
-# `dragstrip.execution.guest.inside` mounts the programs instead of linking to them. mount(8) would
-# not do: a longer path takes it longer to find, and when a program ends, its running time is mixed
-# into the random numbers.
+# reads the path in /proc/self/maps, which shows the target of a link. /proc/self/mountinfo shows
+# the source of a bind mount, and /proc/PID/cmdline the path of a program. So Python is called by a
+# link, and `dragstrip.execution.guest.inside` mounts installed folders through links in the job's
+# folder.
 _INIT = """#!/bin/sh
 {free}mount -t proc proc /proc
 mount -t sysfs sys /sys
@@ -61,9 +62,7 @@ mount -t hostfs none /mnt/job -o /proc/self/cwd
 ip link set lo up
 ln -s {bytecode} /mnt/home/bytecode
 ln -s {package} /mnt/home/dragstrip
-mkdir /mnt/home/programs /mnt/home/.cache/dragstrip /mnt/home/installed
-ln -s {programs} /mnt/home/installed/programs
-ln -s {cache} /mnt/home/installed/cache
+mkdir /mnt/home/programs /mnt/home/.cache/dragstrip
 ln -s {python} /mnt/home/python
 export {programs_are_in}=/mnt/home/programs
 export PYTHONPYCACHEPREFIX=/mnt/home/bytecode PYTHONDONTWRITEBYTECODE=1
@@ -71,7 +70,7 @@ export HOME=/mnt/home TMPDIR=/mnt/tmp {exact}=1
 export OPENSSL_ia32cap='{no_rdrand}'
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 cd /mnt/home
-{reset}env PYTHONPATH={path} {python} -m dragstrip.execution.guest.inside /mnt/job /mnt/capsule
+{reset}env PYTHONPATH={path} /mnt/home/python -m dragstrip.execution.guest.inside /mnt/job /mnt/capsule
 """
 _FREE = "chrt --batch --pid 0 $$\n"
 _RESET = "chrt --batch --reset-on-fork 0 "
@@ -112,6 +111,8 @@ def guest(
     init = folder / "init"
     init.write_text(_init(clock))
     init.chmod(0o755)
+    (folder / _INSTALLED_PROGRAMS).symlink_to(Path(program("dragstrip-link")).parent)
+    (folder / _INSTALLED_CACHE).symlink_to(cache_folder("").absolute())
     command = [
         str(kernel),
         f"mem={MEMORY_MB}M",
@@ -147,10 +148,8 @@ def _init(clock: Clock) -> str:
     needed = _needed()
     values = {
         "bytecode": bytecode(needed),
-        "cache": cache_folder("").absolute(),
         "package": _PACKAGE,
         "path": ":".join([SEEN_AT, *needed]),
-        "programs": Path(program("dragstrip-link")).parent,
         "python": sys.executable,
     }
     return _INIT.format(
@@ -169,10 +168,10 @@ def _needed() -> list[str]:
     needs.
 
     They depend on the installation and not on the caller's path: a command, a test and a cluster's
-    worker have different paths, but their guests must give the same bytes.
+    worker have different paths, but their guests must give the same bytes. Python is called by a
+    link outside its environment, so it does not find them by itself.
     """
-    needed = Path(msgspec.__file__).parents[1]
-    return [] if needed.is_relative_to(sys.prefix) else [str(needed)]
+    return [str(Path(msgspec.__file__).parents[1])]
 
 
 def _environment(folder: Path, seed: int) -> dict[str, str]:

@@ -19,6 +19,7 @@ from msgspec import structs
 from dragstrip.execution.guest.job import (
     ALIVE,
     ENDED,
+    INSTALLED,
     JOB,
     BlockJob,
     CheckJob,
@@ -40,16 +41,13 @@ _BEAT_S = 1.0
 PYTHON = "/mnt/home/python"
 """A link to the interpreter, see `dragstrip.execution.guest.boot`."""
 _SCRATCH = Path("/mnt/tmp")
-_INSTALLED = {"programs": "/mnt/home/programs", "cache": "/mnt/home/.cache/dragstrip"}
-"""The links in /mnt/home/installed (see `dragstrip.execution.guest.boot`), and where to mount the
-folders they lead to."""
-_MS_BIND = 4096
-"""The flag MS_BIND of mount(2)."""
+_SHOWN_AT = dict(zip(INSTALLED, ("/mnt/home/programs", "/mnt/home/.cache/dragstrip"), strict=True))
+"""Where to mount the folders of this installation."""
 
 
 def main(folder: Path, capsule: Path) -> None:
     job = read(folder, JOB)
-    for what, shown in _INSTALLED.items():
+    for what, shown in _SHOWN_AT.items():
         _show(what, shown)
     os.environ.pop("PYTHONPATH", None)  # programs get the same environment everywhere,
     sys.executable = PYTHON  # and the same arguments
@@ -72,8 +70,8 @@ def main(folder: Path, capsule: Path) -> None:
 
 def _show(what: str, shown: str) -> None:
     """Mount an installed folder at the path `shown`. A folder that is not installed is left out."""
-    link = f"/mnt/home/installed/{what}".encode()
-    ctypes.CDLL(None).mount(link, shown.encode(), None, _MS_BIND, None)
+    link = f"/proc/self/cwd/{what}".encode()
+    ctypes.CDLL(None).mount(b"none", shown.encode(), b"hostfs", 0, link)
 
 
 def _go_first() -> None:

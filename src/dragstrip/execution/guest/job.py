@@ -15,6 +15,8 @@ from dragstrip.model.page import Page
 from dragstrip.model.study import Block, Client, Study
 
 JOB = "job"
+INSTALLED = ("programs", "cache")
+"""Links to folders of this installation."""
 CAPSULE = "capsule"
 """A link to the capsule, if artefacts are kept there."""
 ENDED = "ended"
