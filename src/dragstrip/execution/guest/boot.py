@@ -70,7 +70,8 @@ export HOME=/mnt/home TMPDIR=/mnt/tmp {exact}=1
 export OPENSSL_ia32cap='{no_rdrand}'
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 cd /mnt/home
-{reset}env PYTHONPATH={path} /mnt/home/python -m dragstrip.execution.guest.inside /mnt/job /mnt/capsule
+export PYTHONPATH={path}
+{reset}/mnt/home/python -m dragstrip.execution.guest.inside /mnt/job /mnt/capsule
 """
 _FREE = "chrt --batch --pid 0 $$\n"
 _RESET = "chrt --batch --reset-on-fork 0 "
