@@ -54,7 +54,7 @@ def test_without_recordings_the_page_says_so():
     assert kinds_of_pages(published("megyesi2016").specs()) == ""
 
 
-def test_a_folder_that_helps_nobody_is_refused(tmp_path):
+def test_a_folder_that_helps_no_page_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"like wikipedia\.warc\.gz"):
         with_recordings(PAPER.specs(), [tmp_path])
     with pytest.raises(InputError, match="there is no such folder"):

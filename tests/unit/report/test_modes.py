@@ -24,5 +24,5 @@ def test_the_answer_names_both_modes_and_their_loads(tmp_path):
     assert "can jump" in said
 
 
-def test_the_answer_says_nothing_of_one_mode(tmp_path):
+def test_the_answer_does_not_report_one_mode(tmp_path):
     assert "modes" not in believed(tmp_path, {"h2": ONE_MODE, "h3": ONE_MODE})

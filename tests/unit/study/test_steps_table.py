@@ -98,7 +98,7 @@ def test_the_load_generator_cannot_be_rebound(tmp_path):
         read_spec(path).resolve(tmp_path)
 
 
-def test_a_network_may_have_a_file_of_its_own(tmp_path):
+def test_a_network_may_have_its_own_file(tmp_path):
     (tmp_path / "tunnel.toml").write_text(
         'down = { rate_mbps = 8 }\nup = { rate_mbps = 8 }\nat = [{t = "1 s", outage_ms = 9}]\n'
     )
