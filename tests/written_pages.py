@@ -103,36 +103,47 @@ def _why(folder: Path) -> Path:
     )
 
 
-def _league(folder: Path) -> Path:
+def made_league(folder: Path) -> League:
+    """A league of two servers in pages, whose loss could not run."""
     of = structs.replace(made_capsule.study(), runs=5)
     loads = {"h2": [1200.0, 1210, 1190, 1202, 1201], "h3": [1000.0] * 5}
     made_capsule.capsule(folder / "pages", loads, of=of)
     point = ConformanceResult(protocol="h3", what="resumes", outcome="no", said="it did <not>")
+    pages = Discipline(
+        name="pages",
+        title="Pages",
+        what="Loads.",
+        pages=("demo",),
+        networks=("LTE",),
+        metric="plt_ms",
+        runs=5,
+    )
     ran = DisciplineRun(
-        discipline=Discipline(
-            name="pages",
-            title="Pages",
-            what="Loads.",
-            pages=("demo",),
-            networks=("LTE",),
-            metric="plt_ms",
-            runs=5,
-        ),
+        discipline=pages,
         capsule=folder / "pages",
         study=of,
         left_out=(Absent(server="slow", why="it is <bad>"),),
     )
-    found = League(
+    bad = DisciplineRun(
+        discipline=structs.replace(pages, name="loss", title="Loss"),
+        capsule=folder,
+        study=None,
+        said="no <link>",
+    )
+    return League(
         asked=LeagueRequest(scale="small"),
         out=folder,
         entries=tuple(Entry(stack=find_stack(n), version="1") for n in ("h2", "h3", "nginx-h3")),
         absent=(Absent(server="quic-go", why="not installed"),),
-        ran=(ran, structs.replace(ran, study=None, said="no <link>")),
+        ran=(ran, bad),
         conformance={"h3": (point,)},
         spent_s=7200,
         clock=NETWORK,
     )
-    return write(result(found), folder)
+
+
+def _league(folder: Path) -> Path:
+    return write(result(made_league(folder)), folder)
 
 
 def audit_row() -> AuditRow:

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 import simulate
 
-from dragstrip.audit.claims import Claims
-from dragstrip.audit.judge import AuditRow, summarise
+from dragstrip.audit.judge import summarise
 from dragstrip.report.figures.connections import ConnectionPicture
 from dragstrip.report.figures.vegalite import figure, layer, name, number
 from dragstrip.report.site import visit_page
@@ -16,6 +15,7 @@ from dragstrip.report.site.audit import page as audit_page
 from dragstrip.report.site.site import build
 from dragstrip.results.capsule import Capsule
 from reader import Reader, reader
+from written_pages import HOSTILE, audit_row
 
 WIDER = """[...document.querySelectorAll('table, figure, p, h1, h2, svg, dl')].filter(e =>
     e.getBoundingClientRect().right > document.documentElement.clientWidth + 1
@@ -40,9 +40,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     with reader(tmp_path_factory.mktemp("home")) as opened:
         yield opened
-
-
-HOSTILE = "/<script>document.title = 'taken'</script><img src=x onerror=alert(1)>"
 
 
 @pytest.fixture(scope="module")
@@ -146,26 +143,7 @@ def test_connections_are_drawn_on_a_visits_page_and_can_be_taken_along(browser, 
 
 
 def test_the_audits_figures_are_drawn_in_one_file(browser, tmp_path):
-    row = AuditRow(
-        name=HOSTILE,
-        title="",
-        tool="made",
-        claims=Claims(down_mbps=1, protocol="quic", rtt_ms=100),
-        load_ms=900,
-        wire_bytes=200_000,
-        least_load_ms=1600,
-        impossible=True,
-        judged=4,
-        protocol_answers={"h2": 3, "quic": 1},
-        protocol_bytes={"h2": 150_000, "quic": 50_000},
-        connect_min_ms=40,
-        connect_median_ms=50,
-        fast_connects=True,
-        cached=0,
-        failed=0,
-        unread=0,
-        aborted=False,
-    )
+    row = audit_row()
     path = tmp_path / "audit.html"
     path.write_text(audit_page("audit", summarise([row]), [row]), encoding="utf-8")
     browser.open(path)

@@ -4,59 +4,15 @@ import json
 
 import msgspec
 import pytest
-from msgspec import structs
 
-from dragstrip.conduct.conformance import ConformanceResult
-from dragstrip.league.disciplines import Discipline
-from dragstrip.league.entries import Absent, Entry
 from dragstrip.league.page import write
-from dragstrip.league.plan import LeagueRequest
 from dragstrip.league.result import LeagueResult, result
-from dragstrip.league.run import DisciplineRun, League
-from dragstrip.model.clock import NETWORK
-from dragstrip.study.presets import find_stack
-from made_capsule import capsule, study
-
-DISCIPLINE = Discipline(
-    name="pages",
-    title="Pages",
-    what="Loads.",
-    pages=("demo",),
-    networks=("LTE",),
-    metric="plt_ms",
-    runs=5,
-)
+from written_pages import made_league
 
 
 @pytest.fixture
 def league(tmp_path):
-    of = structs.replace(study(), runs=5)
-    capsule(tmp_path / "pages", {"h2": [1200.0, 1210, 1190, 1202, 1201], "h3": [1000.0] * 5}, of=of)
-    point = ConformanceResult(protocol="h3", what="resumes", outcome="no", said="it did <not>")
-    bad = DisciplineRun(
-        discipline=structs.replace(DISCIPLINE, name="loss", title="Loss"),
-        capsule=tmp_path,
-        study=None,
-        said="no <link>",
-    )
-    return League(
-        asked=LeagueRequest(scale="small"),
-        out=tmp_path,
-        entries=tuple(Entry(stack=find_stack(n), version="1") for n in ("h2", "h3", "nginx-h3")),
-        absent=(Absent(server="quic-go", why="not installed"),),
-        ran=(
-            DisciplineRun(
-                discipline=DISCIPLINE,
-                capsule=tmp_path / "pages",
-                study=of,
-                left_out=(Absent(server="slow", why="it is <bad>"),),
-            ),
-            bad,
-        ),
-        conformance={"h3": (point,)},
-        spent_s=7200,
-        clock=NETWORK,
-    )
+    return made_league(tmp_path)
 
 
 def test_every_page_has_ranks_versions_and_what_is_missing(league, tmp_path):
