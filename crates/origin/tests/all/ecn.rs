@@ -1,84 +1,25 @@
 //! ECN over QUIC, as it is on the wire.
 
-use std::fmt::{self, Debug};
-use std::io::{self, IoSliceMut};
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
 
+use dragstrip_origin::{Congestion, Origin, Tuning};
+use quinn::udp::EcnCodepoint;
+
+use crate::path::client_behind;
 use crate::support::{Client, entry, serve};
-use dragstrip_origin::{Congestion, Origin, Protocol, Tuning};
-use quinn::udp::{EcnCodepoint, RecvMeta, Transmit};
-use quinn::{AsyncUdpSocket, Endpoint, EndpointConfig, Runtime, TokioRuntime, UdpPoller};
-
-/// Notes how datagrams come marked, and mangles the marks as a path would.
-struct Watched {
-    inner: Arc<dyn AsyncUdpSocket>,
-    came: Arc<Mutex<Vec<Option<EcnCodepoint>>>>,
-    mangles: Mangles,
-}
-
-impl AsyncUdpSocket for Watched {
-    fn create_io_poller(self: Arc<Self>) -> Pin<Box<dyn UdpPoller>> {
-        self.inner.clone().create_io_poller()
-    }
-
-    fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
-        self.inner.try_send(transmit)
-    }
-
-    fn poll_recv(
-        &self,
-        cx: &mut Context<'_>,
-        bufs: &mut [IoSliceMut<'_>],
-        meta: &mut [RecvMeta],
-    ) -> Poll<io::Result<usize>> {
-        let received = self.inner.poll_recv(cx, bufs, meta);
-        if let Poll::Ready(Ok(count)) = received {
-            // A path without ECN bleaches after the sender's socket: what is noted is what was sent.
-            let marks = meta[..count].iter().map(|meta| meta.ecn);
-            self.came.lock().unwrap().extend(marks);
-            for meta in &mut meta[..count] {
-                meta.ecn = (self.mangles)(meta.ecn);
-            }
-        }
-        received
-    }
-
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.inner.local_addr()
-    }
-}
-
-impl Debug for Watched {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Watched")
-    }
-}
 
 /// What a path does to the code points of packets to the client.
 type Mangles = fn(Option<EcnCodepoint>) -> Option<EcnCodepoint>;
 
-/// A client whose datagrams are noted, after the path mangled them.
+/// A client behind a path that mangles marks, and the marks that the origin sent.
 fn client(origin: &Origin, mangles: Mangles) -> (Client, Arc<Mutex<Vec<Option<EcnCodepoint>>>>) {
-    let came = Arc::<Mutex<Vec<_>>>::default();
-    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let socket = Watched {
-        inner: TokioRuntime.wrap_udp_socket(socket).unwrap(),
-        came: came.clone(),
-        mangles,
-    };
-    let endpoint = Endpoint::new_with_abstract_socket(
-        EndpointConfig::default(),
-        None,
-        Arc::new(socket),
-        Arc::new(TokioRuntime),
-    );
-    (
-        Client::new(Protocol::H3, origin).over(endpoint.unwrap()),
-        came,
-    )
+    let sent = Arc::<Mutex<Vec<_>>>::default();
+    let seen = sent.clone();
+    let client = client_behind(origin, move |datagram| {
+        seen.lock().unwrap().push(datagram.ecn);
+        datagram.ecn = mangles(datagram.ecn);
+    });
+    (client, sent)
 }
 
 fn scalable() -> Tuning {

@@ -8,6 +8,7 @@ mod hints;
 mod hold;
 mod limits;
 mod mtu;
+mod path;
 mod plain;
 mod ports;
 mod qlog;

@@ -1,83 +1,28 @@
 //! How large the origin's UDP payloads are, and how it finds out what a path carries.
 
-use std::fmt::{self, Debug, Formatter};
-use std::io::{self, IoSliceMut};
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
 
-use crate::support::{Client, entry, serve};
-use dragstrip_origin::{Protocol, Tuning};
-use quinn::udp::{RecvMeta, Transmit};
-use quinn::{AsyncUdpSocket, Endpoint, EndpointConfig, Runtime, TokioRuntime, UdpPoller};
+use dragstrip_origin::Tuning;
 
-/// A client's socket behind a path that carries payloads up to `most` bytes and drops longer ones.
-struct Narrow {
-    inner: Arc<dyn AsyncUdpSocket>,
-    most: usize,
-    lengths: Arc<Mutex<Vec<usize>>>,
-}
+use crate::path::client_behind;
+use crate::support::{entry, serve};
 
-impl AsyncUdpSocket for Narrow {
-    fn create_io_poller(self: Arc<Self>) -> Pin<Box<dyn UdpPoller>> {
-        self.inner.clone().create_io_poller()
-    }
-
-    fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
-        self.inner.try_send(transmit)
-    }
-
-    fn poll_recv(
-        &self,
-        cx: &mut Context<'_>,
-        bufs: &mut [IoSliceMut<'_>],
-        meta: &mut [RecvMeta],
-    ) -> Poll<io::Result<usize>> {
-        let received = self.inner.poll_recv(cx, bufs, meta);
-        if let Poll::Ready(Ok(count)) = received {
-            for one in &mut meta[..count] {
-                self.lengths.lock().unwrap().push(one.len);
-                if one.len > self.most {
-                    one.len = 0; // nothing came
-                }
-            }
-        }
-        received
-    }
-
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.inner.local_addr()
-    }
-}
-
-impl Debug for Narrow {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str("Narrow")
-    }
-}
-
-/// Lengths of the datagrams that the origin sent for an answer of 2 MB, by a tuning.
+/// Lengths of the datagrams that the origin sent for an answer of 2 MB, by a tuning. The path carries
+/// payloads of up to `most` bytes and drops longer ones.
 async fn lengths(most: usize, start: Option<u16>) -> Vec<usize> {
     let answer = entry("GET", "https://a.test/", 200, &[], Some("x"));
     let (origin, _dir) = serve(&[answer], &[("x", &[7; 2_000_000])]);
     let mut tuning = Tuning::default();
     tuning.quic.udp_start_bytes = start;
     origin.tune(tuning).unwrap();
-    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let lengths = Arc::<Mutex<Vec<_>>>::default();
-    let socket = Narrow {
-        inner: TokioRuntime.wrap_udp_socket(socket).unwrap(),
-        most,
-        lengths: lengths.clone(),
-    };
-    let endpoint = Endpoint::new_with_abstract_socket(
-        EndpointConfig::default(),
-        None,
-        Arc::new(socket),
-        Arc::new(TokioRuntime),
-    );
-    let client = Client::new(Protocol::H3, &origin).over(endpoint.unwrap());
+    let seen = lengths.clone();
+    let client = client_behind(&origin, move |datagram| {
+        seen.lock().unwrap().push(datagram.len);
+        if datagram.len > most {
+            datagram.len = 0;
+        }
+    });
     let mut connection = client.connect("a.test").await.unwrap();
     connection.get("https://a.test/").await.unwrap();
     origin.close().await;
