@@ -1,9 +1,9 @@
 //! The command protocol: one JSON object per line in, one per line out (docs/reference/processes.md).
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead};
 
 use anyhow::{Context, Result, bail};
-use serde::Serialize;
+use dragstrip_program::lines::answer;
 use serde_json::{Map, Value, json};
 use tokio::task::LocalSet;
 
@@ -74,11 +74,4 @@ fn command(line: &str) -> Result<(String, Value)> {
 
 fn refuse(error: &anyhow::Error) -> Result<()> {
     answer(&json!({ "ok": false, "error": format!("{error:#}") }))
-}
-
-fn answer(reply: &impl Serialize) -> Result<()> {
-    let mut out = io::stdout().lock();
-    serde_json::to_writer(&mut out, reply)?;
-    out.write_all(b"\n")?;
-    Ok(out.flush()?)
 }

@@ -1,13 +1,12 @@
 //! The command protocol: one JSON object per line in, one per line out (docs/reference/processes.md).
 
 use std::fs::{self, File};
-use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use serde::{Deserialize, Serialize};
+use dragstrip_program::lines::{answer, stdin_lines};
+use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 
 use crate::certs::Chain;
 use crate::origin::Origin;
@@ -147,24 +146,4 @@ async fn obey(command: Command, origin: &Origin) -> Result<Value> {
         Command::Connections {} => json!({ "connections": origin.connections() }),
         Command::Quit {} => json!({}),
     })
-}
-
-/// A separate thread reads, so that waiting for a command costs the servers nothing.
-fn stdin_lines() -> mpsc::Receiver<io::Result<String>> {
-    let (sender, receiver) = mpsc::channel(1);
-    std::thread::spawn(move || {
-        for line in io::stdin().lock().lines() {
-            if sender.blocking_send(line).is_err() {
-                return;
-            }
-        }
-    });
-    receiver
-}
-
-fn answer(reply: &impl Serialize) -> Result<()> {
-    let mut out = io::stdout().lock();
-    serde_json::to_writer(&mut out, reply)?;
-    out.write_all(b"\n")?;
-    Ok(out.flush()?)
 }

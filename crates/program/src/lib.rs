@@ -1,4 +1,6 @@
-//! The command line of link, origin and load generator: options, help, errors, exit codes.
+//! What the programs share: command line, help, errors, exit codes, and the lines of commands.
+
+pub mod lines;
 
 use std::ffi::OsString;
 use std::panic::{self, PanicHookInfo};

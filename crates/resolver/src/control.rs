@@ -1,12 +1,11 @@
 //! The command protocol: one JSON object per line in, one per line out (docs/reference/processes.md).
 
-use std::io::{self, BufRead, Write};
 use std::sync::Arc;
 
 use anyhow::Result;
-use serde::{Deserialize, Serialize};
+use dragstrip_program::lines::{answer, stdin_lines};
+use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 
 use crate::names::{Entry, Known, Resolver};
 use crate::serve::{Place, Servers};
@@ -79,24 +78,4 @@ fn obey(command: Command, resolver: &Resolver) -> Value {
         Command::Log {} => json!({ "ok": true, "lookups": resolver.log() }),
         Command::Close {} | Command::Quit {} => json!({ "ok": true }),
     }
-}
-
-/// A separate thread reads, so that waiting for a command costs the servers nothing.
-fn stdin_lines() -> mpsc::Receiver<io::Result<String>> {
-    let (sender, receiver) = mpsc::channel(1);
-    std::thread::spawn(move || {
-        for line in io::stdin().lock().lines() {
-            if sender.blocking_send(line).is_err() {
-                return;
-            }
-        }
-    });
-    receiver
-}
-
-fn answer(reply: &impl Serialize) -> Result<()> {
-    let mut out = io::stdout().lock();
-    serde_json::to_writer(&mut out, reply)?;
-    out.write_all(b"\n")?;
-    Ok(out.flush()?)
 }
