@@ -30,6 +30,12 @@ MEMORY_MB = 6144
 EPOCH_NS = 1_795_000_000_000_000_000
 """Start of virtual time in every guest, ns of the Unix epoch: 18 November 2026."""
 _PACKAGE = Path(__file__).parents[2]
+_PACKAGES = Path(msgspec.__file__).parents[1]
+"""The folder of the packages that dragstrip needs, under the name by which their code was compiled.
+It depends on the installation and not on the caller's path: a command, a test and a cluster's
+worker have different paths, but their guests must give the same bytes. Python is called by a link
+outside its environment, so it finds no other packages: what its environment holds would show in its
+memory."""
 _SHARED = Path("/dev/shm")
 _INSTALLED_PROGRAMS, _INSTALLED_CACHE = INSTALLED
 _LAST_LINES = 3
@@ -146,11 +152,10 @@ def guest(
 
 
 def _init(clock: Clock) -> str:
-    needed = _needed()
     values = {
-        "bytecode": bytecode(needed),
+        "bytecode": bytecode(_PACKAGES),
         "package": _PACKAGE,
-        "path": ":".join([SEEN_AT, *needed]),
+        "path": f"{SEEN_AT}:{_PACKAGES}",
         "python": sys.executable,
     }
     return _INIT.format(
@@ -162,17 +167,6 @@ def _init(clock: Clock) -> str:
         programs_are_in=PROGRAMS,
         **{name: shlex.quote(str(value)) for name, value in values.items()},
     )
-
-
-def _needed() -> list[str]:
-    """Return the folders to add to PYTHONPATH so that Python finds the packages that dragstrip
-    needs.
-
-    They depend on the installation and not on the caller's path: a command, a test and a cluster's
-    worker have different paths, but their guests must give the same bytes. Python is called by a
-    link outside its environment, so it does not find them by itself.
-    """
-    return [str(Path(msgspec.__file__).parents[1])]
 
 
 def _environment(folder: Path, seed: int) -> dict[str, str]:

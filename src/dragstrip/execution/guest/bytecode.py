@@ -12,7 +12,6 @@ import site
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -29,14 +28,14 @@ _IN_USE_S = 3600
 still run."""
 
 
-def bytecode(needed: Sequence[str]) -> Path:
+def bytecode(packages: Path) -> Path:
     """Return a folder for PYTHONPYCACHEPREFIX with the compiled modules that guests import.
 
-    `needed` is the guests' PYTHONPATH besides this package. The folder is made if it does not
+    `packages` is the folder of the packages that dragstrip needs. The folder is made if it does not
     exist. If it cannot be made, guests compile the modules themselves.
     """
     root = cache_folder("bytecode").absolute()
-    path = ":".join([str(_PACKAGE.parent), *needed])
+    path = f"{_PACKAGE.parent}:{packages}"
     name = _digest(path)
     with contextlib.suppress(OSError):
         if not (root / name).exists():
