@@ -62,7 +62,7 @@ class BrowserPlace:
     privileges in this place."""
     ca: Path | None = None
     """Certificate (PEM) of an additional authority to trust."""
-    every_root: Callable[[], Path] | None = None
+    every_root: Callable[[], Path | None] | None = None
     """Returns the authority's certificates (PEM) for every kind of key."""
     flags: tuple[str, ...] = ()
 
@@ -88,8 +88,8 @@ def fresh_home(
     tool = [certutil, "-d", f"sql:{store}"]
     if failed := _failure([*tool, "-N", "--empty-password"]):
         raise TestbedError(f"certutil -N in {store} failed: {failed}")
-    trusted = place.every_root() if place.every_root and every_root else place.ca
-    roots = _certificates(trusted) if trusted else []
+    file = place.every_root() if place.every_root and every_root else place.ca
+    roots = _certificates(file) if file else []
     trust = [*tool, "-A", "-t", "C,,", "-n"]
     added = [_failure([*trust, f"dragstrip {n}"], root) for n, root in enumerate(roots)]
     if added and all(added):  # NSS takes no root whose key it does not know, such as ML-DSA's

@@ -32,6 +32,8 @@ from dragstrip.browsers.place import (
     child,
     fresh_home,
     living_in,
+    trusted,
+    trusting,
     with_names,
 )
 from dragstrip.model.names import Transport
@@ -59,7 +61,7 @@ class Chromium53:
     ) -> None:
         self._place = place
         self._client = client
-        self._hosts = hosts
+        self._every_root, self._hosts = trusted(hosts)
         self._display = display
         self._program = installed("chromium53")
         self._ports = itertools.count(_FIRST_PORT)
@@ -114,7 +116,7 @@ class Chromium53:
                 self._cdp = None
 
     def _home(self) -> Path:
-        home = fresh_home(self._place, "chromium53")
+        home = fresh_home(self._place, "chromium53", every_root=self._every_root)
         (home / "chromium").mkdir()
         return home
 
@@ -201,4 +203,4 @@ def host_lines(
 ) -> tuple[str, ...]:
     """Return lines of a hosts file that map the testbed's hosts to the stack's server."""
     found = addresses_of(stack.serving, addresses)
-    return tuple(f"{ip} {host}" for host, ip in found.items())
+    return (*(f"{ip} {host}" for host, ip in found.items()), *trusting(stack))

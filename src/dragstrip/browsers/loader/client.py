@@ -166,16 +166,17 @@ def loader_version() -> str:
 def loader(bed: Testbed, client: Client, lines: tuple[str, ...]) -> Iterator[Loader]:
     """Run the load generator in the client's namespace; `lines` come from `told`. Raises
     `TestbedError`."""
-    if bed.origin.ca is None:
-        raise TestbedError("the load generator needs a testbed with its own CA")
     every_root, lines = trusted(lines)
+    ca = bed.origin.every_root() if every_root else bed.origin.ca
+    if ca is None:
+        raise TestbedError("the load generator needs a testbed with its own CA")
     argv = ("env", *NO_PROXIES, *bed.spaces.command("client", program(_PROGRAM)))
     errors = bed.workspace / f"loader-{time.monotonic_ns()}.err"
     with json_process(_PROGRAM, argv, errors) as process:
         yield Loader(
             process=process,
             stack=msgspec.json.decode(lines[0]),
-            ca=bed.origin.every_root() if every_root else bed.origin.ca,
+            ca=ca,
             forget_cookies=lambda: _forget_cookies(bed),
         )
 

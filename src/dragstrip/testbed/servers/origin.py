@@ -73,8 +73,9 @@ class RunningServer(Protocol):
         """Serve a page. `layout` None keeps the addresses; `think` adds the recorded servers' think
         times."""
 
-    def every_root(self) -> Path:
-        """Return a file (PEM) with the authority's roots of every kind of key."""
+    def every_root(self) -> Path | None:
+        """Return a file (PEM) with the authority's roots of every kind of key; None if there is no
+        authority."""
 
     def tune(self, stack: Stack, rtt_ms: float = 0.0) -> None: ...
     def qlog(self, folder: Path | None) -> None: ...
