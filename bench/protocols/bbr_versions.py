@@ -45,7 +45,7 @@ class Case(Struct, frozen=True):
     flows: int = 1
     blocks: int = 1
     beside: bool = False
-    """A flow of the kernel's CUBIC runs beside it."""
+    """Whether a flow of the kernel's CUBIC runs at the same time."""
     unfair: bool = False
     """The second flow's round trip is longer."""
 

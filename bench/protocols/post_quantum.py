@@ -79,7 +79,7 @@ def page(exact: Frames, whole: Frames) -> Iterator[str]:
     yield (
         "Page load with X25519MLKEM768 and ML-DSA-65, divided by page load with X25519 and ECDSA "
         "in the same block: median, least and most. A/A is `h2` divided by its copy. What a queue "
-        "drops changes with every byte, so single loads say little: read a ratio beside its A/A."
+        "drops changes with every byte, so single loads say little: compare a ratio with its A/A."
     )
     yield ""
     yield from ratios(loads.filter("valid"))

@@ -11,7 +11,7 @@ const TCPI_OPT_SYN_DATA: u8 = 32;
 /// `tcpi_delivery_rate_app_limited` and `tcpi_fastopen_client_fail`, which share a byte.
 const DELIVERY_AND_FAST_OPEN_AT: usize = 7;
 
-/// What the kernel knows of a TCP connection. What an older kernel does not tell is 0.
+/// The kernel's state of a TCP connection. A field that an older kernel lacks is 0.
 pub struct TcpInfo {
     known: libc::tcp_info,
     delivery_and_fast_open: u8,

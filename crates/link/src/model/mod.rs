@@ -180,7 +180,7 @@ pub struct HostCount {
     pub lost: u64,
 }
 
-/// What the model knows of a packet. The packet's bytes stay with the owner, under `slot`.
+/// The model's view of a packet. The owner keeps the packet's bytes, in `slot`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// Position among the packets of its direction, from 0, in order of arrival.

@@ -28,7 +28,7 @@ pub async fn connect(address: SocketAddr, fast_open: bool) -> io::Result<TcpStre
     socket.connect(address).await
 }
 
-/// What the kernel knows of a TCP connection.
+/// The kernel's state of a TCP connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Kernel {
     pub sent_bytes: u64,

@@ -1,28 +1,28 @@
-//! What a congestion control decides, and what it is told.
+//! The interface of a congestion control: its decisions and its inputs.
 
 use std::time::{Duration, Instant};
 
 use crate::algorithms::{Congestion, SlowStartExit};
 
-/// A batch of acknowledgements is complete.
+/// A complete batch of acknowledgements.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Batch {
     pub now: Instant,
     /// Bytes that are still under way.
     pub in_flight: u64,
-    /// The application had nothing to send.
+    /// Whether the application had nothing to send.
     pub app_limited: bool,
     /// Packets of the connection that the client has counted as marked (CE).
     pub marks: u64,
 }
 
-/// Packets are lost.
+/// Packets that are declared lost together.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Loss {
     pub now: Instant,
-    /// When the newest of them was made.
+    /// When the newest packet of them was made.
     pub sent: Instant,
-    /// Everything was lost for long (RFC 9002 section 7.6).
+    /// Whether this is persistent congestion (RFC 9002 section 7.6).
     pub persistent: bool,
     pub bytes: u64,
     /// Bytes that are under way without them.
@@ -42,7 +42,7 @@ pub(crate) trait Law: Send + Sync {
 
     fn initial_window(&self) -> u64;
 
-    /// None for what has no slow start threshold, and before the first one.
+    /// The slow start threshold; None if the congestion control has none, or has none yet.
     fn threshold(&self) -> Option<u64> {
         None
     }
@@ -50,7 +50,7 @@ pub(crate) trait Law: Send + Sync {
     /// The rate at which packets leave if they are paced. `rtt` is the smoothed round trip.
     fn rate(&self, rtt: Duration, in_flight: u64) -> f64;
 
-    /// Packets must leave evenly within a millisecond too.
+    /// Whether packets must leave evenly within a millisecond too.
     fn fine(&self) -> bool {
         false
     }

@@ -120,7 +120,7 @@ def connects(rows: Sequence[AuditRow]) -> Spec | None:
     )
     one_each = [{"claim": n, "connect": c} for n, c in zip(names, claimed, strict=True)]
     bars = layer(one_each, "tick", {"thickness": 2.5, "size": 38, "color": ALARM}, x=x, y=y)
-    said = "Time of the fastest new connection of each capture, beside its claimed round trip"
+    said = "Time of the fastest new connection of each capture, and the round trip it claims"
     return figure({"layer": [dots, bars], "width": _WIDTH - 90, "height": {"step": 52}}, said)
 
 
