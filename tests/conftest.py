@@ -1,4 +1,4 @@
-"""What tests of real namespaces and browsers need, or why they skip."""
+"""Fixtures of tests with real namespaces and browsers, and the reasons why such tests skip."""
 
 import os
 import shutil
@@ -111,8 +111,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
 
 @pytest.fixture
 def home() -> Path:
-    """An ordinary user's folder. `tmp_path` would not do: whenever another pytest starts on this
-    machine, it closes the folder of all of them to other users."""
+    """A folder of an ordinary user. `tmp_path` is not enough: whenever another pytest starts on
+    this machine, it closes these folders to other users."""
     own = Path(tempfile.mkdtemp(prefix="home-"))
     if not os.geteuid():
         os.chown(own, NOBODY, NOBODY)

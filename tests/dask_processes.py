@@ -49,7 +49,7 @@ class Processes:
 
     @contextlib.contextmanager
     def one_more(self, **env: str) -> Iterator["subprocess.Popen[bytes]"]:
-        """A worker with something else in its environment, that leaves when this ends."""
+        """Adds a worker with another environment, until the context ends."""
         self.wait_for_workers()  # those that come first decide what the others must be like
         before, self._env = self._env, {**self._env, **env}
         worker = self.add_worker()

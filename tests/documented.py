@@ -1,4 +1,4 @@
-"""Tables of the documentation that the code knows better."""
+"""Compares tables of the documentation with the code."""
 
 import os
 import re

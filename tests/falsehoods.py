@@ -73,7 +73,7 @@ class Scene:
         return self.link("down", **changes)
 
     def far(self, side: Side, *more: FarEnd, **changes: object) -> "Scene":
-        """Every far end of a direction changed, and others beside them."""
+        """The scene with every far end of a direction changed, and others added."""
         ends = self.visit.link.direction(side).far_ends
         changed = tuple(structs.replace(end, **changes) for end in ends)
         return self.link(side, far_ends=(*changed, *more))
@@ -154,7 +154,7 @@ def missing(scene: Scene, beyond: bool) -> Scene:
 
 
 def refused(scene: Scene, beyond: bool) -> Scene:
-    """A request that never arrived: the network may do that, a certificate must not."""
+    """A request that never arrived. A network may cause that, a refused certificate may not."""
     error = "net::ERR_CERT_AUTHORITY_INVALID" if beyond else "net::ERR_CONNECTION_TIMED_OUT"
     url = scene.visit.requests[-1].url
     unheard = scene.but(served=tuple(s for s in scene.visit.served if s.url != url))
@@ -180,7 +180,7 @@ def early_on_the_wire(scene: Scene, beyond: bool) -> Scene:
 
 
 def load_beyond_rate(scene: Scene, beyond: bool) -> Scene:
-    """One body is larger; within, until the page load time is the least possible."""
+    """One body is larger; at the limit, so large that the page load time is the least possible."""
     spare_ms = scene.visit.plt_ms + scene.limits.clock_slack_ms
     spare_ms -= floor_ms(scene.visit, scene.network, scene.stack) - _either(EPSILON, beyond)
     more = round(spare_ms * scene.network.down.rate_mbps * 125)
@@ -232,7 +232,8 @@ def unread(scene: Scene, beyond: bool) -> Scene:
 
 
 def beside_the_model(side: str, where: str) -> Callable[[Scene, bool], Scene]:
-    """A packet that the kernel dropped. Honest links tell of none, older ones tell nothing."""
+    """A packet that the kernel dropped. Honest links report none, and older links do not count
+    them."""
 
     def off(scene: Scene, beyond: bool) -> Scene:
         return scene.link(side, **{where: 1 if beyond else 0})
@@ -251,7 +252,7 @@ def rate(factor: int) -> Callable[[Scene, bool], Scene]:
 
 
 def line(side: Side, factor: int) -> Callable[[Scene, bool], Scene]:
-    """A few packets, none of them behind another."""
+    """A few packets that never queue behind another."""
 
     def off(scene: Scene, beyond: bool) -> Scene:
         error = scene.limits.rate_error + _either(EPSILON / 100, beyond)
@@ -291,7 +292,7 @@ def lost(*, many: bool) -> Callable[[Scene, bool], Scene]:
 
 
 def managed(scene: Scene, aqm: Aqm, **seen: object) -> Scene:
-    """The direction down under an AQM."""
+    """The downstream direction with active queue management."""
     asked = structs.replace(scene.network.down, aqm=aqm)
     network = structs.replace(scene.network, down=asked)
     return replace(scene, network=network).down(ect=0, **seen)
@@ -334,7 +335,7 @@ def two_queues_for_one(scene: Scene, beyond: bool) -> Scene:
 
 
 def told_of_nothing(scene: Scene, beyond: bool) -> Scene:
-    """An answer to a packet that was not dropped."""
+    """An ICMP answer to a packet that was not dropped."""
     narrow = structs.replace(scene.network.down, mtu=1400, mtu_behaviour="too-big")
     network = structs.replace(scene.network, down=narrow)
     return replace(scene, network=network).down(dropped_mtu=3, told_too_big=3 + beyond)
@@ -359,14 +360,14 @@ def starved(who: str) -> Callable[[Scene, bool], Scene]:
 
 
 def crowded(scene: Scene, beyond: bool) -> Scene:
-    """While browser and server compute for half of the load."""
+    """Other processes use CPU time while browser and server compute for half of the load."""
     needed_s = scene.visit.plt_ms / 1000 / 2
     share = scene.limits.others_share + EPSILON / 100 * beyond
     return scene.host(others_share=share, browser_cpu_s=needed_s, origin_cpu_s=0.0)
 
 
 def computing(scene: Scene, beyond: bool) -> Scene:
-    """Browser and server compute all the time on a crowded machine with precedence: the limit is
+    """Browser and server compute all the time with precedence on a crowded machine. The limit is
     the time that bytes and round trips leave."""
     needed = needed_ms(scene.visit, scene.network, scene.stack)
     rest = 1 - needed / scene.visit.plt_ms
@@ -377,20 +378,20 @@ def computing(scene: Scene, beyond: bool) -> Scene:
 
 
 def hindered(scene: Scene, beyond: bool) -> Scene:
-    """Other processes delay it with half of the CPU time."""
+    """Other processes use half of the CPU time and delay the load."""
     needed_s = _needed_s(scene, 0.5, beyond)
     return scene.host(others_share=0.5, browser_cpu_s=needed_s, origin_cpu_s=0.0)
 
 
 def stolen(scene: Scene, beyond: bool) -> Scene:
-    """While browser and server compute for half of the load."""
+    """The hypervisor takes CPU time while browser and server compute for half of the load."""
     needed_s = scene.visit.plt_ms / 1000 / 2
     share = scene.limits.steal_share + EPSILON / 100 * beyond
     return scene.host(steal_share=share, busy_share=0.1, browser_cpu_s=needed_s, origin_cpu_s=0.0)
 
 
 def robbed(scene: Scene, beyond: bool) -> Scene:
-    """The hypervisor takes one second for each two that were computed."""
+    """The hypervisor takes one second per two seconds of computing."""
     needed_s = _needed_s(scene, 0.5, beyond)
     return scene.host(steal_share=0.1, busy_share=0.3, browser_cpu_s=needed_s, origin_cpu_s=0.0)
 
@@ -406,7 +407,7 @@ def as_fast(scene: Scene, beyond: bool) -> Scene:
 
 
 def _needed_s(scene: Scene, share: float, beyond: bool) -> float:
-    """CPU time that takes so much longer, and then is all or too much of what a load may lose."""
+    """Return the CPU seconds whose delay is just the longest that a load may have, or beyond it."""
     held_up_s = scene.limits.held_up_share * scene.visit.plt_ms / 1000
     return held_up_s / share + _either(EPSILON, beyond)
 
@@ -474,7 +475,8 @@ def short_by_the_log(scene: Scene, beyond: bool) -> Scene:
 
 
 def one_byte(scene: Scene, beyond: bool) -> Scene:
-    """Every body; the page's last has one byte honestly."""
+    """Every body has one byte, which no digest vouches for. At the limit, only the page's last body
+    has one byte, honestly."""
     if beyond:
         return scene.requests(body_bytes=1, digest="").log(body_bytes=1)
     url = scene.visit.requests[-1].url
@@ -505,8 +507,8 @@ def another_body(scene: Scene, beyond: bool) -> Scene:
 
 
 def document_alone(scene: Scene, beyond: bool) -> Scene:
-    """The document comes alone. Within, the last object comes so late that what depends on it may
-    be missing."""
+    """Only the document is requested. At the limit, the last object comes so late that objects
+    which depend on it may be missing."""
     first, *rest = scene.visit.requests
     late = structs.replace(rest[-1], end_ms=scene.visit.plt_ms + EPSILON)
     kept = (first,) if beyond else (first, late)
@@ -523,7 +525,7 @@ def foreign_port(scene: Scene, beyond: bool) -> Scene:
 
 
 def _answered_by(scene: Scene, **place: object) -> Scene:
-    """The last answer came from there, over the link."""
+    """Return the scene in which the last answer came over the link from another address."""
     told = scene.request(-1, **place)
     request = told.visit.requests[-1]
     place = {"address": request.remote_ip, "port": request.remote_port, "bytes": 10**6}
@@ -532,14 +534,14 @@ def _answered_by(scene: Scene, **place: object) -> Scene:
 
 
 def foreign_connection(scene: Scene, beyond: bool) -> Scene:
-    """All of them: of the others of its host, one may have resumed the first one's session."""
+    """Every connection names another host than the page's."""
     told = {"host": "another.test"} if beyond else {}
     every = tuple(structs.replace(c, **told) for c in scene.visit.connections)
     return scene.but(connections=every)
 
 
 def packet_elsewhere(scene: Scene, beyond: bool) -> Scene:
-    """Not even an answer; what is multicast goes nowhere."""
+    """A packet to another address, without an answer. At the limit the address is multicast."""
     return _sent_to(scene, "10.99.0.1" if beyond else "224.0.0.251", 443)
 
 
@@ -571,14 +573,14 @@ def _by_alt_svc(scene: Scene) -> Scene:
 
 
 def _over_quic(scene: Scene, **changes: object) -> Scene:
-    """Packets to every host over UDP, beside those over TCP."""
+    """Return the scene with packets to every host over UDP, besides those over TCP."""
     tcp = scene.visit.link.up.far_ends
     udp = (structs.replace(end, transport="udp", **changes) for end in tcp)
     return scene.far("up", *udp)
 
 
 def untried(scene: Scene, beyond: bool) -> Scene:
-    """Early data was not tried. Within, it was a single packet, which the link lost."""
+    """Early data was not tried. At the limit it was a single packet, which the link lost."""
     told = _by_alt_svc(scene)
     return told if beyond else _over_quic(told, packets=0, bytes=0, dropped=1)
 
@@ -588,7 +590,8 @@ def unheard(scene: Scene, beyond: bool) -> Scene:
 
 
 def unused(scene: Scene, beyond: bool) -> Scene:
-    """QUIC connections as late as the last request of each host allows, or just earlier."""
+    """QUIC connections begin as late as the last request of each host allows; beyond the limit,
+    just before."""
     told = _over_quic(_by_alt_svc(scene), packets=9, dropped=0)
     ready_ms = 3 * scene.network.rtt_ms + 5
     hosts = {r.host for r in scene.visit.requests}
@@ -605,7 +608,8 @@ def unused(scene: Scene, beyond: bool) -> Scene:
 
 
 def early_refused(scene: Scene, beyond: bool) -> Scene:
-    """A repeat visit whose document came late, after a packet up was lost: in time, or not."""
+    """A repeat visit whose document came late. An upstream packet was lost: before the request
+    arrived at the limit, after it beyond."""
     stack = structs.replace(scene.stack, early_data=True)
     resumed = tuple(structs.replace(c, resumed=True) for c in scene.visit.connections)
     document = next(s for s in scene.visit.served if s.url == scene.page.url)

@@ -276,7 +276,7 @@ CHANGED = {
 
 
 def plain_stack(field: str) -> Stack:
-    """A stack with a protocol and a client for which the field means something."""
+    """A stack whose protocol and client use the field."""
     quic = field in QUIC_ONLY
     client = {"browser": "loader"} if field in ("fast_open", "post_quantum") else {}
     return Stack(name="plain", protocol="h3" if quic else "h2", **client)

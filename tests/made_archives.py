@@ -226,7 +226,7 @@ def kinds() -> dict[str, dict[str, bytes]]:
 
 
 def place(folder: Path, files: dict[str, bytes]) -> None:
-    """Write the files of a kind."""
+    """Write the files of a kind of recording."""
     for name, data in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)

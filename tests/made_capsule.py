@@ -1,4 +1,4 @@
-"""Capsules on disk with page load times of one's choice."""
+"""Capsules on disk with chosen page load times."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -43,8 +43,8 @@ def capsule(
     start: Start = START,
     **changes: object,
 ) -> Capsule:
-    """One block per time, `first_seed` and up; None is a timeout. `hour` is when it was made, and
-    `changes` are of every visit."""
+    """A capsule with one block per time, with seeds from `first_seed` on; None is a timeout. `hour`
+    is when each block was made, and `changes` are fields of every visit."""
     of = of or study()
     with Capsule.create(folder, Manifest(study=of, starts=(start,))) as made_:
         for i in range(len(next(iter(times.values())))):

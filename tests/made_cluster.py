@@ -91,7 +91,7 @@ def run_on(
     independent: bool = False,
     tell: Callable[[str], None] = lambda sentence: None,
 ) -> None:
-    """What `dragstrip run --cluster` does, but for the testbed."""
+    """Do what `dragstrip run --cluster` does, without a testbed."""
     start = Start(
         started=now(),
         command=(),

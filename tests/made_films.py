@@ -43,7 +43,8 @@ def study() -> Study:
 
 
 def capsule(folder: Path, films: Mapping[str, Sequence[list[Frame]]]) -> Capsule:
-    """A block per film of each stack; a page is loaded 50 ms after its last frame."""
+    """A capsule with one block per film of each stack. A page is loaded 50 ms after its last
+    frame."""
     of = structs.replace(study(), client=CLIENT)
     with Capsule.create(folder, Manifest(study=of, starts=(made_capsule.START,))) as made_:
         for i in range(len(next(iter(films.values())))):

@@ -1,4 +1,4 @@
-"""Loads of one's choice, as the predicates of papers see them."""
+"""Chosen loads, as the papers' predicates read them."""
 
 from collections.abc import Callable, Sequence
 
@@ -26,7 +26,7 @@ def cell(
     standin: bool = False,
     **factors: float,
 ) -> pl.DataFrame:
-    """A cell in which every stack takes its time, give or take `spread`, on all `metrics`."""
+    """A cell with these times of each stack, give or take `spread`, in all `metrics`."""
     draw = np.random.default_rng([sum(page.encode()), sum(network.encode())])
     rows = [
         NETWORK
@@ -54,8 +54,8 @@ _FACTORS = [c for c in SCHEMA if c not in ("block", "stack", "censored", *CELL, 
 
 
 def as_if_run(cells: pl.DataFrame) -> pl.DataFrame:
-    """Five blocks of every cell of a space: a stack takes a second, give or take 5 %; QUIC nine
-    tenths of that."""
+    """Five blocks of every cell of a space: a stack takes a second, give or take 5 %, and QUIC 10 %
+    less."""
     draw = np.random.default_rng(1)
     rows = []
     for cell in cells.iter_rows(named=True):

@@ -20,7 +20,8 @@ LOAD = Load(outcome="loaded", sent_s=0.0, time_origin_s=0.0)
 
 @contextlib.contextmanager
 def made_session(pause_s: float = 0.0, bad_share: float = 0.0) -> Iterator[Visitor]:
-    """Visits without a testbed. Which of them are invalid depends only on what they are."""
+    """A session that makes visits without a testbed. Which visits are invalid depends only on the
+    order."""
     start = f"boot.{time.time_ns()}"
 
     def visit(order: VisitOrder) -> MadeVisit:
@@ -43,14 +44,14 @@ def made_session(pause_s: float = 0.0, bad_share: float = 0.0) -> Iterator[Visit
 
 
 def slow(study: Study) -> Study:
-    """The study on a link that other blocks may run beside."""
+    """The study on a link so slow that blocks may run in parallel."""
     network = structs.replace(made.LTE, name="slow")
     down = structs.replace(network.down, rate_mbps=0.5)
     return structs.replace(study, networks=(structs.replace(network, down=down),))
 
 
 def run_in(folder: Path, study: Study, jobs: int, pause_s: float = 0.004) -> None:
-    """What `dragstrip run` does, but for the testbed."""
+    """Do what `dragstrip run` does, without a testbed."""
     from dragstrip.execution.concurrency import RealTimeConcurrency
     from dragstrip.execution.local import Schedule, run_here
     from dragstrip.results.capsule import Capsule

@@ -23,7 +23,7 @@ ROUND_TRIP_MS, MOST_MBPS = 100.0, 10.0 * 1448 / 1500
 
 @contextlib.contextmanager
 def places(folder: Path) -> Iterator[dict[str, str]]:
-    """What the commands' variables stand for."""
+    """Values of the variables in the commands."""
     address = own_address(socket.AF_INET)
     if address is None:
         pytest.skip("this machine has no such address of its own")
@@ -48,7 +48,7 @@ def check(name: str, folder: Path) -> None:
 
 
 def slow(figures: Figures) -> bool:
-    """Whether a link of the recipes allows it; clocks of tools are off by a little."""
+    """Whether the recipes' link allows these figures; clocks of tools are off by a little."""
     trip_ms, mbps = figures
     said = trip_ms is not None or mbps is not None
     return (

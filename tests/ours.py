@@ -1,9 +1,7 @@
-"""What this process of tests has made, on a machine where others race and test as well.
-
-Each process of tests has its own temporary folder, so testbeds keep their scratch folders there.
-Whatever it starts inherits TMPDIR, or gets a folder below: a process with such an environment is
-ours, whatever its parent is by now.
-"""
+"""Finds what this test process has made, on a machine where others race and test as well. Each test
+process has its own temporary folder, so testbeds keep their scratch folders there. Everything it
+starts inherits TMPDIR or gets a folder below it. So a process with such an environment is ours,
+whichever parent it has now."""
 
 import contextlib
 import os
@@ -29,7 +27,7 @@ def remove_folder() -> None:
 
 
 def processes() -> dict[int, list[str]]:
-    """Arguments by process id, of all that we started, and of all that those started."""
+    """Arguments of all processes that we started, directly or indirectly, by process id."""
     ours = re.compile(rb"(^|\0)TMPDIR=%s[/\0]" % re.escape(tempfile.gettempdir().encode()))
     found = {}
     for process in Path("/proc").glob("[0-9]*"):

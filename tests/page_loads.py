@@ -84,6 +84,6 @@ def load(
 
 
 def told(visit: Visit) -> list[str]:
-    """What speaks against it, whatever a busy machine did to it."""
+    """The reasons against a visit, without those that a busy machine causes."""
     ignored = BUSY | {"clock-jump"}
     return [f"{r.code}: {r.detail}" for r in visit.reasons if r.code not in ignored]

@@ -34,7 +34,7 @@ class Read(NamedTuple):
 
 
 def read(content: bytes) -> Read:
-    """What the trace shows. Raises `AssertionError` for what Perfetto would not show."""
+    """The content of a trace. Raises `AssertionError` for anything that Perfetto would not show."""
     trace = perfetto.Trace.FromString(content)
     _known(trace)
     paths: dict[int, str] = {}

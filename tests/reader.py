@@ -29,11 +29,11 @@ class Reader:
         return self._cdp.call(method, self._session, **params)
 
     def open(self, page: Path) -> None:
-        """Returns after the load event."""
+        """Opens a page; returns after the load event."""
         self.visit(page.as_uri())
 
     def visit(self, url: str) -> None:
-        """Returns after the load event."""
+        """Opens a URL; returns after the load event."""
         self.call("Page.navigate", url=url)
         self.until(f"document.readyState === 'complete' && location.href === '{url}'")
 

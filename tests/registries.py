@@ -150,7 +150,7 @@ def _hash1(members: dict[str, bytes]) -> str:
 
 
 def add_module(to: Registry, word: str) -> str:
-    """The module toy.test/lib v1.0.0, whose `Word` is this one. Its go.sum is returned."""
+    """Adds the module toy.test/lib v1.0.0 with this `Word`; returns its go.sum."""
     text = b"module toy.test/lib\n"
     inside = {"go.mod": text, "lib.go": f'package lib\n\nconst Word = "{word}"\n'.encode()}
     members = {f"toy.test/lib@v1.0.0/{name}": data for name, data in inside.items()}
@@ -165,7 +165,7 @@ def add_module(to: Registry, word: str) -> str:
 
 
 def add_crate(to: Registry, word: str) -> str:
-    """The crate toy-lib 1.0.0, whose `WORD` is this one. Its SHA-256 in hex is returned."""
+    """Adds the crate toy-lib 1.0.0 with this `WORD`; returns its SHA-256 in hex."""
     manifest = '[package]\nname = "toy-lib"\nversion = "1.0.0"\nedition = "2021"\n'
     archive = tarred(
         {

@@ -93,7 +93,7 @@ def overhead(folder: Path, number: int | None) -> None:
 
 
 def waiting(folder: Path, number: int | None) -> None:
-    """Measures blocks of two visits of 1 s each, so that a busy machine matters little."""
+    """Measures blocks of two visits that wait 1 s each, so that a busy machine matters little."""
     took: dict[str, list[float]] = {"none": [], "local:1": []}
     study = sendable(made.study(runs=TURN_BLOCKS), folder)
     study = structs.replace(study, stacks=study.stacks[:2])
@@ -114,7 +114,7 @@ def waiting(folder: Path, number: int | None) -> None:
 
 @contextlib.contextmanager
 def growth(journal: Path) -> Iterator[list[tuple[float, int]]]:
-    """When it grew, and how many visits it had then."""
+    """Times at which the journal grew, and how many visits it had then."""
     seen: list[tuple[float, int]] = []
     over = threading.Event()
 

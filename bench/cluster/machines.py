@@ -83,7 +83,7 @@ def study(number: int, draw: np.random.Generator) -> list[dict[str, Any]]:
         return LOAD_MS * np.exp(NOISE * draw.normal(size=(RUNS, CELLS)))
 
     def machine(n: int) -> NDArray[np.int64]:
-        """Who makes the visits or blocks, in their order."""
+        """Machines in the order in which they make visits or blocks."""
         there = np.clip(np.linspace(0.1, 2, n), 0, 1) * MACHINES
         return (draw.random(n) * there).astype(int)
 

@@ -27,7 +27,7 @@ class Family:
         self.note()
 
     def note(self) -> None:
-        """Who is there now."""
+        """Records the processes that exist now."""
         for pid in (p for root in self._roots for p in (root, *_descendants(root))):
             if began := _began(pid):
                 self._seen[pid] = began
@@ -84,7 +84,7 @@ def _descendants(pid: int) -> Iterator[int]:
 
 
 def _began(pid: int) -> str:
-    """Empty if it is gone, or only waits to be buried."""
+    """When a process began; empty if it is gone or a zombie."""
     with contextlib.suppress(OSError):
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return fields[19] if fields[0] != "Z" else ""

@@ -88,7 +88,7 @@ def as_nobody(script: list[str]) -> list[str]:
 
 
 def quiet(rows: Rows, runs: int) -> Rows:
-    """The runs of a figure that count: those without steal, if there are enough, or else all."""
+    """The runs of a figure that count: those without steal if there are enough, otherwise all."""
     undisturbed = [r for r in rows if r["steal"] <= _QUIET_STEAL]
     return undisturbed if len(undisturbed) >= min(runs, 3) else rows
 

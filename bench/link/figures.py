@@ -1,8 +1,6 @@
-"""What is measured of a link: data, and the functions that take the times.
-
-Standard library only: it also runs inside a user-mode kernel. Every function takes the addresses of
-the namespaces `client` and `origin` and measures downstream, origin to client.
-"""
+"""Measures a link: the figures as data, and the functions that take them. Standard library only:
+the module also runs inside a user-mode kernel. Every function takes the addresses of the namespaces
+`client` and `origin` and measures downstream, from origin to client."""
 
 import contextlib
 import socket
@@ -45,10 +43,8 @@ _SOL_SOCKET = socket.SOL_SOCKET
 
 def one_way(addresses: dict[str, str], delay_ms: float, count: int) -> dict[str, Any]:
     """Error of the one-way delay of 1400-byte packets at about 1 kHz, from interface to interface.
-
-    Both times are the kernel's: when a packet goes out of the one interface and comes in at the
-    other. What sockets and this program take is in neither.
-    """
+    The kernel timestamps a packet when it leaves one interface and when it arrives at the other. So
+    the error includes neither sockets nor this program."""
     sender, receiver = calibrate_probe.pair(addresses, socket.SOCK_DGRAM, "origin")
     taps = [_tap("origin"), _tap("client")]
     sent: dict[int, int] = {}
@@ -91,7 +87,8 @@ def _read(tap: socket.socket, stamps: dict[int, int]) -> None:
 
 
 def bulk(addresses: dict[str, str], seconds: float) -> dict[str, Any]:
-    """Goodput of one TCP connection in the second half of the time: the first is TCP's own."""
+    """Goodput of one TCP connection in the second half of the time. The first half is left to slow
+    start."""
     sender, receiver = calibrate_probe.pair(addresses, socket.SOCK_STREAM, "origin")
 
     def send() -> None:

@@ -15,7 +15,7 @@ def page_text(found: Any, graphs: list[str]) -> str:
 
 
 def graphs_text(browser: str, graphs: list[str]) -> str:
-    """The page as long as the load generator itself has loaded nothing."""
+    """The page's text while there are no loads by the load generator."""
     return "\n".join(
         [_UNMEASURED.format(browser=browser), GRAPHS, *graphs, "", _GRAPH_COMMANDS, ""]
     )

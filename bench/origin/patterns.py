@@ -20,7 +20,7 @@ PNG = "image/png"
 
 
 class Pattern(Struct, frozen=True, kw_only=True):
-    """A page. `watched` ends the paths of the objects whose times are asked for."""
+    """A page. `watched` are endings of the paths whose objects are timed."""
 
     name: str
     words: str

@@ -79,7 +79,7 @@ def main() -> None:
 
 
 def write(name: str, folder: Path) -> Path:
-    """The page's file: its document and all that may be asked for from there."""
+    """Write the page's file: its document, and everything that it may request."""
     path = folder / f"{name.replace(' ', '-')}.har.zip"
     document = html("/", name, MARKUP[name])
     wanted, found = [document], [document]
@@ -105,7 +105,7 @@ def write(name: str, folder: Path) -> Path:
 
 
 def is_named(answer: Recorded, said: str) -> bool:
-    """Whether this text leads there, by the path if it is on the page's own host."""
+    """Whether this text leads to the answer, by its path if it is on the page's own host."""
     own = answer.url.startswith(f"{SITE}/")
     name = answer.url.removeprefix(SITE) if own else answer.url
     return re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", said) is not None

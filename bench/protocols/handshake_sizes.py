@@ -63,12 +63,9 @@ def main() -> None:
 
 
 def expected(protocol: str, window: int, chain_bytes: int) -> int:
-    """Round trips to the first byte.
-
-    The request is one. TCP's handshake is one. Each flight of the server that a window or the limit
-    of RFC 9000 ends is another, until the whole handshake has arrived. In slow start the next
-    flight is larger by what was acknowledged.
-    """
+    """Round trips to the first byte. The request takes one, and TCP's handshake another. Each
+    flight of the server that a window or the limit of RFC 9000 ends takes one more, until the whole
+    handshake has arrived. In slow start the next flight is larger by what was acknowledged."""
     if protocol == "h3":
         per_packet = DATAGRAM - HEADERS
         left = chain_bytes + CARRIED_QUIC

@@ -127,7 +127,7 @@ def measure(blocks: int) -> Measured:
 
 
 def with_reno(stack: Stack) -> Stack:
-    """gQUIC's server has its own CUBIC and no other."""
+    """Return the stack with Reno over TCP. gQUIC's server has only its own CUBIC."""
     return structs.replace(stack, congestion="reno") if stack.transport == "tcp" else stack
 
 

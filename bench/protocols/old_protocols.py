@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def last(capsule: Path) -> list[Visit]:
-    """The last attempt at each, by page, kind and stack."""
+    """The last attempt at each visit, by page, kind and stack."""
     kept = {(v.page, v.connection, v.stack): v for v in Capsule.open(capsule).visits()}
     names = [stack.name for stack in STACKS]
     return sorted(kept.values(), key=lambda v: (v.page, v.connection, names.index(v.stack)))

@@ -75,7 +75,7 @@ def distance(one: float, other: float) -> float:
 
 
 def beside_itself(table: pl.DataFrame) -> Iterator[tuple[Medians, Medians]]:
-    """All blocks of a page but one, and that one."""
+    """Yield, for each block, the medians of all other blocks and those of this one."""
     ranked = table.with_columns(rank=pl.col("block").rank("dense").over("page"))
     for rank in ranked["rank"].unique().sort():
         yield (

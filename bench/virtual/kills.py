@@ -72,7 +72,7 @@ def visits(out: Path) -> list[Visit]:
 
 
 def differing(made: list[Visit], wanted: list[Visit]) -> list[str]:
-    """Where they are not the same: a field of a visit, or which visits there are."""
+    """Where two races differ: in a field of a visit, or in which visits exist."""
     if [(v.block, v.stack, v.attempt) for v in made] != [
         (v.block, v.stack, v.attempt) for v in wanted
     ]:
@@ -86,7 +86,7 @@ def differing(made: list[Visit], wanted: list[Visit]) -> list[str]:
 
 
 def disturb(out: Path, what: str, after_s: float, luck: random.Random) -> tuple[str, list[str]]:
-    """What was killed, and which of its processes outlived the race."""
+    """Kill a process of the race; return what was killed, and which processes outlived the race."""
     running = race(out)
     time.sleep(after_s)
     family = list(descendants(running.pid))

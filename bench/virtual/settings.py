@@ -64,14 +64,15 @@ def main() -> None:
 
 
 def value(settings: Settings, name: str) -> str:
-    """What a kernel says; of a kernel that is not booted with a testbed nothing of its wires."""
+    """The value that a kernel reports; empty for settings of wires if the kernel was not booted
+    with a testbed."""
     group = name.partition("/")[0]
     read = group != "eth0" or any(known.startswith("eth0/") for known in settings)
     return settings.get(name, "none" if read else NOT_READ)
 
 
 def of_testbed() -> Settings:
-    """What the origin of a testbed has, wherever this runs."""
+    """Settings at the origin of a testbed on this machine."""
     from dragstrip.study.presets import find_stack
     from dragstrip.testbed.testbed import testbed
 
@@ -112,7 +113,8 @@ def inside(folder: Path) -> None:
 
 
 def of_image(package: Path, memory_mb: int) -> Settings:
-    """A kernel in a Debian package, booted; needs qemu-system-x86, busybox-static and cpio."""
+    """Settings of a booted kernel from a Debian package; needs qemu-system-x86, busybox-static and
+    cpio."""
     with tempfile.TemporaryDirectory() as scratch:
         work = Path(scratch)
         subprocess.run(["dpkg-deb", "-x", package, work / "package"], check=True)

@@ -197,7 +197,7 @@ def made(folder: Path, cells: list[str]) -> Study:
 
 
 def slim(visit: Visit) -> Visit:
-    """What the rules about the machine look at, without bodies and pictures."""
+    """The parts of a visit that rules about the machine read, without bodies and pictures."""
     return structs.replace(visit, served=(), connections=(), visual=None)
 
 
@@ -224,7 +224,7 @@ def running(commands: list[list[str]]) -> Iterator[None]:
 
 
 def _ordinary() -> None:
-    """Drops the precedence that it would inherit."""
+    """Gives up the precedence that a child process would inherit."""
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 

@@ -106,11 +106,11 @@ def arguments() -> argparse.Namespace:
 
 
 class _Enough(Exception):
-    """The time is over; the rest is for the next start."""
+    """Raised when the time is over; the next start makes the remaining visits."""
 
 
 def made(study: Study, path: Path, minutes: float) -> bool:
-    """Whether all visits are in the journal now."""
+    """Make visits until the time is over; return whether all are in the journal."""
     journal = Journal(path)
     schedule = Schedule(study, read(path))
     until = time.monotonic() + minutes * 60

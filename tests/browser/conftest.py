@@ -85,15 +85,15 @@ def judged(
     limits: Thresholds = STOLEN_FROM,
     reference: bytes = b"",
 ) -> tuple[Visit, Load]:
-    """A visit with its verdict, and what the browser told."""
+    """A visit with its verdict, and the browser's `Load`."""
     made, load = visit(bed, browser, plan)
     verdict = with_verdict(made, plan.page, plan.network, plan.stack, limits, reference)
     return verdict, load
 
 
 def told(made: Visit) -> list[str]:
-    """What speaks against a visit, apart from what a busy machine says of itself: there a browser
-    that reads two clocks, one after the other, is interrupted in between."""
+    """The reasons against a visit, without those that a busy machine causes: it interrupts a
+    browser between the readings of its two clocks."""
     busy = BUSY | {"clock-jump"} if "overloaded" in made.verdict else BUSY
     return [f"{r.code}: {r.detail}" for r in made.reasons if r.code not in busy]
 
@@ -111,8 +111,8 @@ class Track:
     def browser(
         self, protocol: Protocol, *told: str, browser: str = TODAY, client: Client = CLIENT
     ) -> Driven:
-        """A browser that speaks this protocol. It stays open for all tests that ask for the
-        same."""
+        """A browser that speaks this protocol, and stays open for all tests that need the same
+        one."""
         key = browser, protocol, told, client
         if key not in self._open:
             if len(self._open) >= _MOST_OPEN:
@@ -143,10 +143,8 @@ class Track:
         rehearsed: tuple[int, ...] | None = None,
         seed: int = 7,
     ) -> Visit:
-        """A visit while the host kept up; skips if it never did, for no lie shows then.
-
-        Not `patient`, a visit however busy the host was.
-        """
+        """A visit during which the host kept up. Skips if the host never does, because then no lie
+        shows. Without `patient`, a visit however busy the host was."""
         if serve:
             self.bed.origin.serve(page)
         plan = plan_of(
@@ -183,7 +181,7 @@ class LyingLink:
 
 
 def lying(bed: Testbed, **down: object) -> Testbed:
-    """The testbed with a link whose downstream is not what was asked for."""
+    """The testbed with a link that has another downstream than requested."""
 
     def lie(network: Network) -> Network:
         return structs.replace(network, down=structs.replace(network.down, **down))
@@ -200,7 +198,8 @@ def open_track(folder: Path) -> Iterator[Track]:
 
 @pytest.fixture(autouse=True, scope="module")
 def _bodies_are_awaited() -> Iterator[None]:
-    """However busy the machine is, the browser says of each object in the sample what it got."""
+    """Makes the browser report the body of each object in the sample, however busy the machine
+    is."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(bodies, "_PATIENCE_S", 20.0)
         yield

@@ -1,8 +1,6 @@
-"""The A/A control of a machine, with real visits: an honest machine passes, a lie shows.
-
-Both hold on a busy machine: visits that were held up count here, and the lie is much longer than
-what may hold them up. How short a lie shows is a matter of numbers (test_aa_control).
-"""
+"""The A/A control of a machine, with real visits: an honest machine passes, and a lie shows, even
+on a busy machine. Visits that were held up count here, and the lie is much longer than such a
+delay. test_aa_control shows how short a lie may be."""
 
 from functools import partial
 
@@ -34,7 +32,7 @@ def study(tmp_path) -> Study:
 
 
 def holds_one_side(study: Study, folder, pages):
-    """The second name's first answers come half a second late."""
+    """A machine that holds the first answers of the second name for half a second."""
     first, second = study.stacks
     late = structs.replace(second, hold_rtts=HELD_RTTS)
     return partial(visit_session, structs.replace(study, stacks=(first, late)), folder, pages)

@@ -1,8 +1,6 @@
-"""axe-core finds nothing to complain about on any page, in the real browser.
-
-axe is the engine that browsers' own audits use. It finds about half of what people who depend on a
-keyboard or a screen reader meet; tests beside it cover keys, pictures and colours.
-"""
+"""axe-core finds no violation on any page, in the real browser. axe is the engine of browsers' own
+audits. It finds about half of the problems of people who depend on a keyboard or a screen reader.
+The tests beside it cover keys, pictures and colours."""
 
 import threading
 from collections.abc import Iterator
@@ -49,7 +47,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
 
 
 def violations(browser: Reader, only: str = "") -> list[list[object]]:
-    """What axe finds on the open page: impact, rule, its help, number of elements, the first."""
+    """Violations on the open page: impact, rule, its help, number of elements, the first."""
     browser.ask(f"{AXE}; 0")
     browser.ask(RUN.replace("ONLY", f"{{{only}}}"))
     browser.until("window.against !== undefined")
@@ -58,7 +56,7 @@ def violations(browser: Reader, only: str = "") -> list[list[object]]:
 
 
 def against(browser: Reader, page: Path) -> list[object]:
-    """What axe finds at two widths, and pictures without a name."""
+    """Violations at two widths, and pictures without a name."""
     browser.resize(1280)
     browser.open(page)
     browser.until(DRAWN)

@@ -43,7 +43,7 @@ def test_two_blocks_run_beside_each_other_and_leave_no_process(study, tmp_path):
         run_here(
             Schedule(structs.replace(study, reruns=0)),
             lambda visit, _: capsule.append(visit),
-            # As many cores as it takes: whether they are there is not the question here.
+            # The study claims enough cores; whether the machine has them does not matter here.
             concurrency=RealTimeConcurrency(study, 2, cores=64, stagger_s=0.0),
         )
     visits = list(Capsule.open(tmp_path / "capsule").visits())

@@ -45,7 +45,7 @@ def test_a_live_race_says_what_it_could_not_check(internet, tmp_path):
     out = tmp_path / "capsule"
     argv = ["--live", *network, *stacks, "--runs", "1", "--no-calibrate", "--json"]
     done = run("race", page.url, *argv, "--out", str(out))
-    # 4: on a busy machine visits may stay overloaded, which is not the question here.
+    # 4: on a busy machine visits may stay overloaded, which does not matter here.
     assert done.returncode in (0, 4), done.stderr
     assert "could not check" in done.stderr
     visits = json.loads(done.stdout)["visits"]

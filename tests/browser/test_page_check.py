@@ -1,4 +1,4 @@
-"""A page that no race would count is found out before it is raced."""
+"""`page check` finds a page whose loads would never count, before a race."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a visit brings home: protocol, cold connections, times, and a HAR others can read."""
+"""The results of a visit: protocol, cold connections, times, and a HAR that others can read."""
 
 import json
 

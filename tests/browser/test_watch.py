@@ -59,7 +59,8 @@ def address(run: Run) -> Iterator[str]:
 
 @pytest.fixture
 def page(address: str, browser: Reader) -> Iterator[Reader]:
-    """Leaves before the server does, or it would complain that the server is gone."""
+    """A browser for the live page. It leaves before the server stops, because the page would
+    complain."""
     yield browser
     browser.visit("about:blank")
 

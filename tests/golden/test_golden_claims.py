@@ -46,7 +46,7 @@ def today(key: str) -> dict[str, Any]:
 
 
 def in_worlds(paper: Published, claim: Claim) -> str:
-    """The answer in each world, from ten loads a cell."""
+    """The answer in each world, from ten loads per cell."""
     predicate = claim.predicate
     where = [place for place in everywhere(paper.key) if looks_at(predicate, place.field)]
     told = []

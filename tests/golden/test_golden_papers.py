@@ -25,7 +25,7 @@ HEADLINE = Headline(
 
 
 def made(way: Way, page: str, rules: str, answers: dict[str, tuple[Verdict, str]]) -> Given:
-    """Five loads a cell."""
+    """Made-up loads, five per cell."""
     return Given(
         paper="ranjan2019",
         page=page,

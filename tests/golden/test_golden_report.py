@@ -1,7 +1,5 @@
-"""What a simulated study reads like, compared with files that a person has looked at.
-
-After a wanted change: ``GOLDEN=write pytest tests/golden``, then read the difference.
-"""
+"""The report of a simulated study, compared with files that a person has read. After a wanted
+change: ``GOLDEN=write pytest tests/golden``, then read the difference."""
 
 import io
 import os
@@ -167,7 +165,7 @@ def test_text_from_the_page_stays_text(site: Path, study: Study) -> None:
     texts = {page: page.read_text(encoding="utf-8") for page in site.rglob("*.html")}
     assert any("alert(&#39;url&#39;)" in text for text in texts.values())
     assert not any("<script>alert" in text for text in texts.values())
-    assert "b>x</b>" in read(site / "verdicts.html").read()  # a reason, as it was written
+    assert "b>x</b>" in read(site / "verdicts.html").read()  # the reason's text is escaped
     scripts = [tag for tag, _ in read(site / "verdicts.html").tags if tag == "script"]
     assert len(scripts) == 1
 

@@ -95,7 +95,7 @@ def servers(address: str) -> Iterator[tuple[int, int]]:
             threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         try:
             yield web.server_address[1], udp.server_address[1]
-        finally:  # a server whose socket is closed under it spins
+        finally:  # a server whose socket is closed by others would spin
             web.shutdown()
             udp.shutdown()
 

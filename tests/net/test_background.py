@@ -50,10 +50,10 @@ def test_load_shares_the_link_and_ends_with_the_visit(tmp_path: Path) -> None:
             down, up = under_load(spaces, link, quic)
             assert down == pytest.approx(4, rel=0.25)
             assert up < 0.5
-            time.sleep(0.5)  # what still waits finds no socket, and the client's kernel says so
+            time.sleep(0.5)  # waiting packets find no socket
             link.configure(SLOW, 1)
             time.sleep(0.3)
-            assert link.report().up.packets_in == 0  # nothing goes on after the block
+            assert link.report().up.packets_in == 0  # no traffic continues after the block
 
 
 def test_load_that_cannot_flow_is_an_error(tmp_path: Path) -> None:

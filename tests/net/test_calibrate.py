@@ -16,7 +16,7 @@ _TRIES = 4
 
 
 def finds(what: str, monkeypatch, **down: float) -> bool:
-    """Whether a calibration finds this wrong while the link secretly is another one downstream."""
+    """Whether a calibration finds `what` wrong while the link secretly has another downstream."""
     honest = Link.configure
 
     def lying(link: Link, network: Network, seed: int) -> None:

@@ -29,7 +29,8 @@ def test_links_in_a_row_leave_no_interface_process_or_descriptor():
 
 
 def holding(address) -> set[tuple[int, str]]:
-    """Index and name of the interface that has an address. No later one gets the same index."""
+    """Index and name of the interface that has an address. No later interface gets the same
+    index."""
     told = subprocess.run(
         ["ip", "-o", "addr", "show", "to", str(address)], capture_output=True, text=True, check=True
     )

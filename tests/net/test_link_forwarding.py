@@ -1,4 +1,4 @@
-"""The emulated link in real namespaces: what arrives, what does not, and what it says of itself."""
+"""The emulated link in real namespaces: what arrives, what does not, and what the link reports."""
 
 import contextlib
 import ctypes
@@ -52,7 +52,7 @@ class Bed:
     def inside(
         self, where: NamespaceName, family: int, kind: int, protocol: int = 0
     ) -> socket.socket:
-        """A socket of a namespace; it stays there although only its maker thread ever was."""
+        """A socket in a namespace. Only the thread that makes it ever enters the namespace."""
         made: list[socket.socket] = []
 
         def make() -> None:
@@ -107,7 +107,8 @@ def bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bed]:
 
 
 def settled(bed: Bed, side: str, sent: int = 0) -> dict[str, Any]:
-    """The report once the link has seen what was sent and nothing is inside any more."""
+    """The report once the link has received everything that was sent and holds no packet any
+    more."""
     deadline = time.monotonic() + 10
     while (report := bed.stats(side))["queued"] or report["packets_in"] < sent:
         assert time.monotonic() < deadline, report
@@ -324,7 +325,7 @@ def test_every_frame_passes_but_only_ip_counts(bed: Bed, ethertype: int, counted
         frame = bytes(12) + struct.pack("!H", ethertype) + bytes(1000)
         client.send(frame)
         assert origin.recv(2048) == frame
-    # Its length tells the frame from what TCP of an earlier test may still be repeating.
+    # The frame's length distinguishes it from packets that TCP of an earlier test may still repeat.
     assert (settled(bed, "up")["largest_frame_bytes"] == len(frame)) is counted
 
 

@@ -1,4 +1,4 @@
-"""What the kernel drops around the link is told, and odd frames do the link no harm."""
+"""The link reports what the kernel drops around it, and odd frames do it no harm."""
 
 import socket
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What a link says of packets that are too long, to the kernels at its ends."""
+"""The link's answers to the kernels at its ends when packets are too long."""
 
 import errno
 import socket
@@ -21,7 +21,7 @@ BODY = bytes(range(256)) * 1024
 
 @pytest.fixture
 def bed(tmp_path_factory: pytest.TempPathFactory):
-    # Kernels remember what they were told, so each test has its own.
+    # Kernels remember an MTU, so each test has its own namespaces.
     with running_bed(tmp_path_factory.mktemp("link")) as made:
         yield made
 

@@ -42,7 +42,8 @@ def configure(bed: Bed, *, record: Path | None = None, **sides: dict[str, Any]) 
 
 
 def settled(bed: Bed, side: str, sent: int) -> dict[str, Any]:
-    """The report once the link has seen what was sent and nothing is inside any more."""
+    """The report once the link has received everything that was sent and holds no packet any
+    more."""
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
         report: dict[str, Any] = bed.link.ask("stats", dict[str, Any])[side]
@@ -139,7 +140,7 @@ def test_a_change_keeps_what_waits_under_every_kind_of_aqm(bed: Bed, aqm: Aqm) -
     link.configure(slow, seed=1)
     client, origin = bed.udp()
     with client, origin:
-        # 100 ms of packets: each kind still lets them wait.
+        # 100 ms of packets wait under each kind of management.
         for _ in range(12):
             origin.send(bytes(1000))
         link.change(slow, 1, outages={"down"})
@@ -149,7 +150,7 @@ def test_a_change_keeps_what_waits_under_every_kind_of_aqm(bed: Bed, aqm: Aqm) -
     assert report["packets_out"] == 12
     classic, l4s = report["queues"]
     assert l4s["packets"] == 0
-    # What was on the line had had its turn before DualPI2 came.
+    # The packet on the line had its turn before DualPI2 came.
     assert classic["packets"] in (12, 11)
 
 

@@ -37,7 +37,7 @@ def stats(bed: Bed) -> dict[str, Any]:
 
 
 def phases(bed: Bed, wanted: int) -> list[dict[str, Any]]:
-    """The phases, once there are `wanted`."""
+    """The report's phases, once it has `wanted` of them."""
     deadline = time.monotonic() + 10
     while len(found := stats(bed)["phases"]) < wanted:
         assert time.monotonic() < deadline, found

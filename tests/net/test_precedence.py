@@ -1,4 +1,4 @@
-"""Precedence in real namespaces: who has it, and that it is given back."""
+"""Precedence in real namespaces: which threads have it, and that they give it back."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ from dragstrip.testbed.testbed import testbed as make_testbed
 
 
 def may() -> bool:
-    """Whether this machine lets us, asked in another process."""
+    """Whether this machine allows real-time priority, tried in another process."""
     asked = "import os; os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))"
     return subprocess.run(["python3", "-c", asked], capture_output=True).returncode == 0
 

@@ -1,4 +1,4 @@
-"""The testbed's resolver in real namespaces: what it answers, over which path, and who can ask."""
+"""The testbed's resolver in real namespaces: its answers, their path, and who can query it."""
 
 import json
 import time

@@ -29,7 +29,7 @@ def test_two_that_share_a_core_wait_for_each_other_and_a_sleeper_at_the_other_en
             children.enter_context(running(spin))
         client = origin = None
         deadline = time.monotonic() + 20
-        # Waits are booked when they end.
+        # The kernel adds a wait when it ends.
         while client is None or origin is None or client < 100:
             assert time.monotonic() < deadline, (client, origin)
             queue = RunQueue(spaces)

@@ -40,7 +40,7 @@ def visit(network: str, cpu_s: float, wall_s: float, *, beside: int = 0, **more:
 
 
 def running(concurrency: RealTimeConcurrency, study: Study) -> list[str]:
-    """The networks of the blocks that run after everything was started that may."""
+    """The networks of the running blocks, once every block that may start has started."""
     schedule, started = Schedule(study), []
     while attempt := schedule.take(lambda block: concurrency.allows(block, started)):
         started.append(attempt.block)
@@ -48,7 +48,7 @@ def running(concurrency: RealTimeConcurrency, study: Study) -> list[str]:
 
 
 def at_most(concurrency: RealTimeConcurrency) -> int:
-    """How many blocks like made's on 0.5 Mbit/s may run at once."""
+    """How many blocks of the made visits on 0.5 Mbit/s may run in parallel."""
     return len(running(concurrency, on(0.5)))
 
 
@@ -104,7 +104,7 @@ def test_a_short_load_has_one_other_beside_it_at_most():
     assert not concurrency.allows(short, [long, long])
     assert concurrency.at_once(short.cell) == 2
     late = visit("0.6", 0.1, 2.9, beside=1, reasons=(Reason("overloaded", "made up"),))
-    for _ in range(3):  # says nothing about how many long ones fit
+    for _ in range(3):  # shows nothing about how many long blocks fit
         concurrency.learn(late)
     assert not concurrency.allows(short, [long])
     assert concurrency.allows(long, [long, long])

@@ -90,7 +90,7 @@ def test_the_live_page_counts_all_blocks_and_no_visit_is_left():
 
 
 def test_of_two_copies_of_a_block_the_finished_one_counts(tmp_path):
-    """Although the other has more visits: a second attempt at it had begun."""
+    """The other copy has more visits, because it began a second attempt."""
     visits = quiet(study())
     block = next(b.id for b in study().blocks() if b.index % EVERY)
     finished = [v for v in visits if v.block == block]

@@ -1,4 +1,4 @@
-"""What happens to a guest that works, fails, dies or stands still; a script plays the guest."""
+"""A guest that works, fails, dies or hangs; a script plays the guest."""
 
 import pickle
 import sys
@@ -57,7 +57,7 @@ time.sleep(60)
 
 @pytest.fixture
 def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Makes a script the kernel."""
+    """Runs a script instead of the kernel."""
 
     def play(script: str) -> None:
         kernel = tmp_path / "linux"
@@ -79,7 +79,7 @@ def nothing_left() -> Iterator[None]:
 def ordered(
     visit: Visitor, block: Block, attempt: int, *stacks: str, last: Block | None = None
 ) -> list[int]:
-    """The seed of the guest and the place of each visit among those it made, as one number."""
+    """One number for the guest's seed and the visit's place among those that the guest made."""
     until = last.id if last else ""
     made_now = [
         visit(VisitOrder(block=block, attempt=attempt, stack=stack, last=until))[0]

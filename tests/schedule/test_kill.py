@@ -16,7 +16,7 @@ from made_session import run_in, slow
 KILLS = 50
 STUDY = slow(made.study(runs=50, pages=("a", "b")))
 
-# What forks here has only the standard library and msgspec at work.
+# Processes that fork here use only the standard library and msgspec.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 
 

@@ -1,4 +1,4 @@
-"""A study is cut down without becoming another."""
+"""A smaller scale of a study keeps its blocks."""
 
 import pytest
 from msgspec import structs

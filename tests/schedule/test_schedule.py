@@ -27,7 +27,7 @@ def visit_for(attempt: Attempt, stack: str, *, valid: bool = True) -> Visit:
 
 
 def visits_of(schedule: Schedule) -> Iterator[tuple[Attempt, str]]:
-    """One after another; each must be added before the next is asked for."""
+    """The schedule's visits, one after another; each must be added before the next is requested."""
     while attempt := schedule.take():
         for stack in attempt.stacks:
             yield attempt, stack

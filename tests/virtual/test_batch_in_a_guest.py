@@ -1,4 +1,4 @@
-"""Blocks that one guest makes are the same to the byte, however they come to be made."""
+"""The blocks of a guest are equal to the byte, however the study is split."""
 
 import hashlib
 from pathlib import Path

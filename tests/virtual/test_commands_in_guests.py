@@ -1,5 +1,5 @@
-"""`dragstrip race --virtual` gives the same bytes, however and by whom it is called, wherever it is
-installed, and whatever kills it."""
+"""`dragstrip race --virtual` gives the same bytes for any user, installation path and way of
+calling, and after any kill."""
 
 import os
 import shutil
@@ -85,7 +85,7 @@ def test_an_ordinary_user_without_any_privilege_gets_the_same(here, home):
         pytest.skip("no interpreter, or not this checkout, can be read by an ordinary user here")
     nobody = f"setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups --no-new-privs env".split()
     own = _with_path() | {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache")}
-    # Another Python than ours may run there, which gives other bytes.
+    # That command may run another Python than ours, which gives other bytes.
     assert made([*nobody, python, "-c", MAIN], home / "c", own).keys() == here.keys()
     assert [v.reasons for v in Capsule.open(home / "c").visits()] == [()] * 2
 

@@ -1,4 +1,5 @@
-"""A clock in which computing counts: as exact as the other, later, and the link still punctual."""
+"""The clock with prices for computing: it is as exact as the other, loads are later, and the link
+stays punctual."""
 
 from pathlib import Path
 
@@ -42,8 +43,8 @@ def raced(out: Path, clock: Clock) -> tuple[list[Visit], dict[str, str]]:
 
 
 def keys_ms(out: Path, visit: Visit) -> float:
-    """How long the browser makes its first keys: between the packets of a QUIC client's first
-    flight, or from a SYN-ACK to a ClientHello."""
+    """The time in which the browser makes its first keys: between the packets of a QUIC client's
+    first flight, or from a SYN-ACK to a ClientHello."""
     first = next(iter(by_flow(packets(out, visit)).values()))
     up = [p.time_ms for p in first if p.side == "up"]
     if visit.stack == "h3":
@@ -82,7 +83,8 @@ def test_a_script_takes_time_for_the_memory_that_it_fills(tmp_path):
 
 
 def test_a_client_four_times_slower_takes_four_times_as_long_for_what_it_computes(tmp_path):
-    """The time that a script needs for 48 MB, less that for 8 MB, so that all else cancels out."""
+    """The test takes the time for 48 MB minus that for 8 MB, so that everything else cancels
+    out."""
 
     def fills_ms(slowdown: float) -> float:
         first, second = (

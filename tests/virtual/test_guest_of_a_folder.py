@@ -1,4 +1,4 @@
-"""What a guest makes does not depend on what its capsule holds."""
+"""A guest's visits do not depend on the files in its capsule."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A race in virtual time on a cluster makes the visits and files of that on one machine."""
+"""A race in virtual time gives the same visits and files on a cluster as on one machine."""
 
 from pathlib import Path
 

@@ -45,7 +45,7 @@ mapping on the host. No more than 65,530 are allowed there by default (vm.max_ma
 
 
 def boot(program: Path) -> str:
-    """What a program says that is the first process of a guest."""
+    """The output of a program that runs as the first process of a guest."""
     command = [str(kernel()), *BOOT, f"init={program}"]
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300

@@ -324,7 +324,7 @@ impl Writer {
         while !self.pending.is_empty() {
             match Pin::new(&mut *stream).poll_write(cx, &self.pending) {
                 Poll::Ready(Ok(written)) => drop(self.pending.drain(..written)),
-                // A lost connection is for others to tell.
+                // Others report a lost connection.
                 Poll::Ready(Err(_)) => break,
                 Poll::Pending => {
                     self.kept_back = true;

@@ -145,7 +145,7 @@ impl Decoding {
 
 /// Whether the peer has reset a stream of which nothing is read for now.
 fn poll_reset(quinn: &mut RecvStream, cx: &mut Context<'_>) -> Poll<StreamErrorIncoming> {
-    // What it waits with belongs to the stream, not to this future.
+    // The waker belongs to the stream, not to this future.
     match pin!(quinn.received_reset()).poll(cx) {
         Poll::Ready(Ok(Some(code))) => Poll::Ready(read_error(ReadError::Reset(code))),
         _ => Poll::Pending,

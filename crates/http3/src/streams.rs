@@ -16,7 +16,7 @@ const CONTROL: u64 = 0x00; // RFC 9114 section 6.2.1
 
 const READ_BYTES: usize = 4096;
 
-/// Types of streams that have come; of QPACK's there is one each (RFC 9204 section 4.2).
+/// Types of the streams that have come: each QPACK stream may come once (RFC 9204 section 4.2).
 type Seen = Arc<Mutex<HashSet<u64>>>;
 
 /// Accepts streams until the connection ends; then sections that wait for insertions fail.

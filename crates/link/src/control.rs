@@ -33,7 +33,7 @@ pub struct Link {
     /// The order of the effects; None if the link is not configured.
     order: Option<[Vec<StageName>; 2]>,
     nat: Nat,
-    /// What the steps count from, by the forwarders' clock and by the Unix epoch's.
+    /// The moment from which the steps count, in ns of the forwarders' clock and of the Unix epoch.
     zero_ns: Option<(u64, u64)>,
 }
 
@@ -189,7 +189,8 @@ impl Link {
                 let up = self.up.ask(Forwarder::report);
                 let down = self.down.ask(Forwarder::report);
                 let (mut up, mut down) = (reply(&up)?, reply(&down)?);
-                // SYNs are clamped on their way for the MTU of the way back: counted with the MTU.
+                // A SYN is clamped for the MTU of the opposite direction, so the count belongs to
+                // that direction.
                 let clamped = up.by_effect.remove("clamped");
                 let back = down.by_effect.remove("clamped");
                 up.by_effect
@@ -231,7 +232,8 @@ impl Link {
         reply(&down)
     }
 
-    /// What both directions did between steps. A phase counts once both have begun it.
+    /// Reports what both directions did between steps. A phase counts once both directions have
+    /// begun it.
     fn phases(&self) -> Result<Vec<PhaseReport>> {
         let (up, down) = (
             self.up.ask(|it| it.phases()),

@@ -225,7 +225,7 @@ impl Forwarder {
         self.ring_drops = 0;
     }
 
-    /// Has steps to come. Call after `configure`.
+    /// Sets the steps to come. Call this after `configure`.
     pub fn expect(&mut self, steps: Vec<Ready>, nat: Nat) {
         if !steps.is_empty() {
             self.phases.begin(self.since_ns, Counts::default());
@@ -239,8 +239,8 @@ impl Forwarder {
         self.schedule.start(zero_ns);
     }
 
-    /// Makes the steps that are due by `now_ns`, each at its own time: what came before it has met
-    /// the link before.
+    /// Makes the steps that are due by `now_ns`, each at its own time. Packets that came before a
+    /// step meet the link as it was.
     fn take_steps(&mut self, now_ns: u64) {
         while let Some((at_ns, step)) = self.schedule.due(now_ns) {
             while let Some(packet) = self.pipeline.release(at_ns) {
@@ -255,7 +255,7 @@ impl Forwarder {
         }
     }
 
-    /// Makes the steps whose time has come, once it has read all that came before them.
+    /// Makes the steps whose time has come, after it has read all packets that came before them.
     fn step(&mut self) {
         if self.schedule.next_ns().is_none() {
             return;
@@ -269,7 +269,7 @@ impl Forwarder {
         }
     }
 
-    /// What each phase between steps did.
+    /// Reports each phase between steps.
     pub fn phases(&self) -> Vec<(u64, Report)> {
         self.phases.report(&self.pipeline.counts_since_change())
     }
@@ -420,8 +420,8 @@ impl Forwarder {
         }
     }
 
-    /// Writes the frame as the NAT would. It sits at the client's end: it meets packets first
-    /// upstream, last downstream. False if it has no mapping for it.
+    /// Writes the frame as the NAT would; false if the NAT has no mapping for it. The NAT sits at
+    /// the client's end, so packets meet it first upstream and last downstream.
     fn translate(&self, packet: &Packet, frame: &mut [u8]) -> bool {
         if self.origin_sends {
             self.nat.back(frame, packet.at_ns)
@@ -438,8 +438,8 @@ impl Forwarder {
         self.pool.release(packet);
     }
 
-    /// Says that a packet was too long, if it is to be said. The answer takes as long back to the
-    /// sender as the packet took here, and meets no other stage.
+    /// Tells the sender that its packet was too long, if the link answers. The answer takes as long
+    /// back to the sender as the packet took here, and meets no other stage.
     fn answer(&mut self, packet: &Packet) {
         let Some(mtu) = packet.next_hop_mtu else {
             return;
@@ -470,7 +470,7 @@ impl Forwarder {
         }
         self.retry_ns = None;
         loop {
-            // What leaves after a step leaves the link that it makes.
+            // A packet that leaves after a step leaves the new link.
             let until_ns = (self.schedule.next_ns()).map_or(now_ns, |at_ns| now_ns.min(at_ns - 1));
             while let Some(packet) = self.pipeline.release(until_ns) {
                 self.leave(packet);

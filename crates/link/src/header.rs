@@ -78,8 +78,8 @@ pub struct Header {
     pub udp: bool,
     /// MSS that a SYN asks for, and the least bytes of IP and TCP header before such a segment.
     pub mss: Option<(u16, u32)>,
-    /// A router that drops it for its length may answer: it must not be fragmented, names its sender,
-    /// and is no error of ICMP itself (RFC 1812 section 4.3.2.7).
+    /// Whether a router that drops the packet for its length may answer: the packet must not be
+    /// fragmented, names its sender and is no ICMP error (RFC 1812 section 4.3.2.7).
     pub answerable: bool,
 }
 
@@ -157,8 +157,8 @@ fn carries_syn_data(segment: &[u8]) -> bool {
     }
 }
 
-/// RFC 9768 section 3.1.1, table 2, by the flags AE, CWR and ECE. 0b101 is of a server that knows
-/// ECN's nonce alone, and 0b111 of one that repeats the client's flags.
+/// Reads the feedback from the flags AE, CWR and ECE (RFC 9768 section 3.1.1, table 2). A server
+/// that knows only ECN's nonce sends 0b101, and one that repeats the client's flags sends 0b111.
 fn feedback(segment: &[u8]) -> Option<Feedback> {
     let &[offset, flags] = segment.get(TCP_OFFSET..=TCP_FLAGS)? else {
         return None;

@@ -37,9 +37,10 @@ pub struct Parts {
     pub protocol: u8,
     /// Where that protocol's header begins, which may be behind the end of a short packet.
     pub payload: usize,
-    /// Where the packet says that it ends; of IPv6's jumbograms, at the end of their first header.
+    /// End of the packet by its own length field; for IPv6's jumbograms, the end of their first
+    /// header.
     pub end: usize,
-    /// A part of a packet that was fragmented: its ports may be in another.
+    /// Whether this is a fragment, whose ports may be in another fragment.
     pub fragment: bool,
 }
 
@@ -131,9 +132,9 @@ pub mod tests {
         ip
     }
 
-    /// Eight bytes of options, but for the first, which names what follows.
+    /// Eight bytes of options without the first byte, which names the next header.
     pub const OPTIONS: [u8; 7] = [0, 1, 4, 0, 0, 0, 0];
-    /// Sixteen.
+    /// Sixteen bytes of options without the first byte.
     const LONGER: [u8; 15] = [1, 1, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     /// RFC 4302 section 2.2: the length is in words of four bytes, less two.
     const SIGNED: [u8; 11] = [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];

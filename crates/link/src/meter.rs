@@ -195,7 +195,7 @@ impl QueueReport {
 }
 
 impl Report {
-    /// Leaves out what only a whole visit tells.
+    /// Leaves out what only the report of a whole visit has.
     #[must_use]
     pub fn of_phase(self) -> Self {
         Self {
@@ -253,7 +253,7 @@ impl Meter {
         *self.dropped.entry(cause.name).or_default() += 1;
     }
 
-    /// A packet went that is not to be measured.
+    /// Notes that a packet left whose times are not measured.
     pub fn straddled(&mut self) {
         self.busy.close();
     }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::frame::{IP, complete, updated};
 use crate::model::DropCause;
 
-/// No mapping is known for it.
+/// The NAT has no mapping for the packet.
 pub const UNMAPPED: DropCause = DropCause::new("nat");
 
 const TCP: u8 = 6;
@@ -30,7 +30,8 @@ const LAST_PORT: u16 = 32_767;
 #[serde(deny_unknown_fields)]
 pub struct Rebind {
     pub what: What,
-    /// Whether it forgets TCP connections too: what belongs to one that opened before is dropped.
+    /// Whether the NAT forgets TCP connections too: packets of connections that opened before are
+    /// dropped.
     #[serde(default)]
     pub drops_tcp: bool,
 }
@@ -45,7 +46,7 @@ pub enum What {
     Address,
 }
 
-/// What a NAT did after it had forgotten.
+/// What a NAT did after it had lost its mappings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Rebinding {
     pub what: What,
@@ -67,7 +68,7 @@ struct Ends {
 pub struct Nat(Option<Arc<Shared>>);
 
 struct Shared {
-    /// When it forgets what.
+    /// The times of the losses, and what the NAT forgets at each.
     losses: Vec<(u64, Rebind)>,
     zero_ns: Mutex<Option<u64>>,
     end_ns: Mutex<Option<u64>>,
@@ -80,7 +81,8 @@ struct Table {
     /// Mappings of UDP, by epoch: out and back.
     out: HashMap<(usize, SocketAddr), SocketAddr>,
     back: HashMap<(usize, SocketAddr), SocketAddr>,
-    /// TCP connections that opened after the first loss: the epoch, and the client's own address.
+    /// TCP connections that opened after the first loss, each with its epoch and the client's own
+    /// address.
     tcp: HashMap<(SocketAddr, SocketAddr), (usize, IpAddr)>,
     /// Mappings by epoch, in the order in which they were made.
     made: BTreeMap<usize, Vec<(SocketAddr, SocketAddr)>>,
@@ -91,7 +93,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Nat {
-    /// `losses` are times after the steps' zero.
+    /// Makes a NAT. `losses` are times after the steps' zero.
     pub fn new(losses: Vec<(u64, Rebind)>) -> Self {
         let shared = Shared {
             losses,
@@ -102,29 +104,29 @@ impl Nat {
         Self((!shared.losses.is_empty()).then(|| Arc::new(shared)))
     }
 
-    /// The losses count from then.
+    /// Sets the time from which the losses count.
     pub fn start(&self, zero_ns: u64) {
         if let Some(shared) = &self.0 {
             *lock(&shared.zero_ns) = Some(zero_ns);
         }
     }
 
-    /// Nothing is forgotten later than this, and TCP keeps all its mappings.
+    /// Ends the losses: the NAT forgets nothing after `at_ns`, and TCP keeps all its mappings.
     pub fn end(&self, at_ns: u64) {
         if let Some(shared) = &self.0 {
             *lock(&shared.end_ns) = Some(at_ns);
         }
     }
 
-    /// Whether it has forgotten anything by then.
+    /// Whether the NAT has forgotten anything by `at_ns`.
     pub fn forgot(&self, at_ns: u64) -> bool {
         self.0
             .as_ref()
             .is_some_and(|shared| shared.epoch(at_ns) > 0)
     }
 
-    /// Writes a frame of the client as the origin sees it; false if it has no way. `at_ns` is when
-    /// it reached the NAT.
+    /// Writes a frame of the client as the origin sees it; false if the NAT drops the frame.
+    /// `at_ns` is when the frame reached the NAT.
     pub fn out(&self, frame: &mut [u8], at_ns: u64) -> bool {
         let Some((shared, epoch)) = self.epoch(at_ns) else {
             return true;
@@ -180,7 +182,7 @@ impl Nat {
         }
     }
 
-    /// What it did from its loss at `after_ns` on, if there is one.
+    /// Reports what the NAT did after its loss at `after_ns`; None if there was no such loss.
     pub fn report(&self, after_ns: u64) -> Option<Rebinding> {
         let shared = self.0.as_ref()?;
         let place = (shared.losses.iter()).position(|(at_ns, _)| *at_ns == after_ns)?;
@@ -191,7 +193,7 @@ impl Nat {
         })
     }
 
-    /// None as long as nothing is forgotten.
+    /// Returns the epoch at `at_ns`; None before the first loss.
     fn epoch(&self, at_ns: u64) -> Option<(&Shared, usize)> {
         let shared = self.0.as_ref()?;
         let epoch = shared.epoch(at_ns);
@@ -200,7 +202,7 @@ impl Nat {
 }
 
 impl Shared {
-    /// How many losses there were by then.
+    /// The number of losses by `at_ns`.
     fn epoch(&self, at_ns: u64) -> usize {
         let Some(zero_ns) = *lock(&self.zero_ns) else {
             return 0;
@@ -259,7 +261,7 @@ impl Shared {
             (table.tcp).insert((seen, ends.origin), (epoch, ends.client.ip()));
             return Some(seen);
         }
-        // It may have opened in any epoch; the latest counts.
+        // The connection may have opened in any epoch; the latest one counts.
         let opened = (0..=epoch).rev().find_map(|then| {
             let seen = SocketAddr::new(self.address(ends.client.ip(), then), ends.client.port());
             let known = table.tcp.get(&(seen, ends.origin));
@@ -316,7 +318,7 @@ fn places(frame: &[u8]) -> Option<Places> {
     }
 }
 
-/// None for what is neither TCP nor UDP, and for fragments.
+/// Reads both ends of a frame; None if it is neither TCP nor UDP, or a fragment.
 fn ends(frame: &[u8], client_sends: bool) -> Option<Ends> {
     let at = places(frame)?;
     let segment = frame.get(at.transport..)?;

@@ -19,7 +19,8 @@ pub struct Step {
     pub t_ms: f64,
     pub up: Direction,
     pub down: Direction,
-    /// What waits for the line upstream is dropped; otherwise it waits for the new line.
+    /// Whether packets that wait for the upstream line are dropped; otherwise they wait for the new
+    /// line.
     #[serde(default)]
     pub drops_up: bool,
     #[serde(default)]
@@ -57,7 +58,7 @@ pub fn understood(steps: &[Step], order: &[Vec<StageName>; 2]) -> Result<Vec<Ste
 
 /// A step of one direction, ready to be made.
 pub struct Ready {
-    /// When it is made, after the steps' zero.
+    /// The step's time, in ns after the steps' zero.
     pub after_ns: u64,
     pub pipeline: Pipeline,
     pub waiting: Waiting,
@@ -92,7 +93,7 @@ impl Schedule {
         }
     }
 
-    /// The steps count from then.
+    /// Sets the moment from which the steps count.
     pub fn start(&mut self, zero_ns: u64) {
         self.zero_ns = Some(zero_ns);
     }
@@ -113,7 +114,7 @@ impl Schedule {
 pub struct Phase {
     at_ns: u64,
     meter: Meter,
-    /// What its stages counted; None as long as it lasts.
+    /// What the direction's stages counted; None while the phase lasts.
     counts: Option<Counts>,
 }
 
@@ -134,14 +135,14 @@ impl Phases {
         });
     }
 
-    /// Lets the phase that lasts count something.
+    /// Counts something in the current phase.
     pub fn count(&mut self, count: impl FnOnce(&mut Meter)) {
         if let Some(phase) = self.0.last_mut() {
             count(&mut phase.meter);
         }
     }
 
-    /// Counts a packet that was sent. One that met two links is in no measure of time.
+    /// Counts a packet that was sent. A packet that met two links counts in no measure of time.
     pub fn sent(&mut self, packet: &Packet, actual_ns: u64) {
         self.count(|meter| {
             if packet.straddles {
@@ -152,7 +153,7 @@ impl Phases {
         });
     }
 
-    /// Counts a packet that was dropped. One that met two links is in no measure of time.
+    /// Counts a packet that was dropped. A packet that met two links counts in no measure of time.
     pub fn dropped(&mut self, packet: &Packet, cause: DropCause) {
         self.count(|meter| {
             if packet.straddles {

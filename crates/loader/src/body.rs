@@ -54,8 +54,8 @@ struct State {
     decoded: u64,
 }
 
-/// The place where decoded bytes end, hashed and counted. A bomb of zeros uses up the budget like
-/// any other data.
+/// Receives decoded bytes: hashes and counts them. A bomb of zeros uses up the budget like any
+/// other data.
 struct Hashed {
     state: Rc<RefCell<State>>,
     budget: Budget,

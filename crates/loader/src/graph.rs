@@ -176,7 +176,8 @@ impl Graph {
         self.timers.insert((now + delay, timer));
     }
 
-    /// One condition less. What computes before it asks holds the load event from here on.
+    /// Notes that one of the resource's conditions is met. If the resource computes before its
+    /// request, it holds the load event from now on.
     fn met(&mut self, id: ResourceId, now: Duration) {
         let node = &mut self.nodes[id];
         node.waits -= 1;

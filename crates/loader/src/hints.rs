@@ -1,7 +1,6 @@
-//! Early Hints (RFC 8297), as Chromium takes them: it fetches what an answer with status 103 names into
-//! its cache, and the page finds it there.
-//!
-//! What may not be kept, it fetches again when the page asks. Preconnects are not followed.
+//! Early Hints (RFC 8297), as Chromium takes them. It fetches resources that an answer with status
+//! 103 names into its cache, where the page finds them. Resources that may not be kept are fetched
+//! again when the page asks. Preconnects are not followed.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -38,7 +37,7 @@ enum Ended {
 /// What the page does about a resource that was requested ahead.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// Waits for what is still to come.
+    /// Waits for the rest of the preload.
     Wait,
     /// Fetches the resource itself.
     Again,
@@ -58,7 +57,7 @@ impl Preloads {
         self.0.contains_key(&id)
     }
 
-    /// Whether the page took what came.
+    /// Whether the page took the preload.
     pub fn taken(&self, id: ResourceId) -> bool {
         self.0.get(&id).is_some_and(|preload| preload.taken)
     }
@@ -71,7 +70,8 @@ impl Preloads {
         Some(preload.so_far())
     }
 
-    /// Something came. Headers are good if a cache may answer with them, an end is if nothing failed.
+    /// Takes news of a preload. `good` says whether a cache may answer with these headers, or
+    /// whether the body ended without a failure.
     pub fn learn(&mut self, id: ResourceId, news: News, good: bool) -> Use {
         let Some(preload) = self.0.get_mut(&id) else {
             return Use::Wait;
@@ -187,7 +187,7 @@ pub(crate) fn fresh(status: u16, headers: &HeaderMap) -> bool {
     if headers.contains_key(header::EXPIRES) {
         return date(header::EXPIRES).is_some_and(|expires| expires > now);
     }
-    // A tenth of its age, which has to be more than no time at all.
+    // A tenth of its age, which must be above zero.
     let changed = date(header::LAST_MODIFIED);
     let unchanged = changed.and_then(|changed| now.duration_since(changed).ok());
     unchanged.is_some_and(|unchanged| unchanged / 10 >= Duration::from_secs(1))

@@ -56,8 +56,9 @@ impl Requests {
         }
     }
 
-    /// The client changed its mind; what it does not say is as by default. Whether an open request is
-    /// meant: one that is over is of no interest, and one still to come gets this when it begins.
+    /// Takes the client's new priority; parts that it does not state get their defaults. Returns
+    /// whether the request is open. A request that is over ignores the priority, and a later
+    /// request gets it when it begins.
     pub fn update(&self, nth: u64, priority: Priority) -> Result<bool, TooMany> {
         let table = &mut *unpoisoned(&self.0);
         if let Some(said) = table.said.get_mut(&nth) {

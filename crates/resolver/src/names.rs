@@ -15,7 +15,7 @@ use tokio::time::Instant;
 /// Priority of an HTTPS record that names no other host (RFC 9460 section 2.4.1).
 const SERVICE: u16 = 1;
 
-/// Every name, and how long what is asked for lives.
+/// Every name, and how long clients may keep an answer.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Known {
@@ -79,7 +79,8 @@ struct State {
 }
 
 impl Resolver {
-    /// Knows these names from now on. With `forget`, the cache holds only what takes no time.
+    /// Answers for these names from now on. With `forget`, the cache keeps only names that take no
+    /// look-up time.
     pub fn know(&self, known: Known, forget: bool) {
         let mut state = self.state();
         state.known = known;

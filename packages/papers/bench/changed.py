@@ -94,7 +94,7 @@ def lines(before: dict[str, Before], now: list[Row], claims: dict[str, Claim]) -
 
 
 def stays(before: dict[str, Before], now: list[Row]) -> str:
-    """Claims with the same answer by other loads."""
+    """Return the claims that have the same answer although its loads changed."""
     other = [
         row.id
         for row in now

@@ -103,7 +103,8 @@ def wanted(names: list[str]) -> Iterator[tuple[Published, Claim]]:
 
 
 def rows_of(paper: Published, claim: Claim) -> list[Row]:
-    """The claim in all its worlds, and its direction in those of its own."""
+    """The claim's rows in all its worlds, and the rows of its direction in that direction's own
+    worlds."""
     if claim.predicate is None:
         return []
     specs = paper.specs()
@@ -134,7 +135,7 @@ def rows_of(paper: Published, claim: Claim) -> list[Row]:
 
 
 def sides(predicate: AnyPredicate) -> Iterator[tuple[str, AnyPredicate]]:
-    """The predicate, and its direction if that is another."""
+    """The predicate, and its direction if the two differ."""
     yield "", predicate
     way = direction(predicate)
     if way is not None and way != predicate:
@@ -152,7 +153,7 @@ def tried(
 
 
 def write() -> None:
-    """The table, of all pieces that are there."""
+    """Write the table from all pieces that exist."""
     rules = {key: published(key).rules for key in KNOWN}
     written = msgspec.json.decode(DOCS.with_suffix(".json").read_bytes(), type=list[Row])
     rows: list[Row] = []

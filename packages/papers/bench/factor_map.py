@@ -122,7 +122,8 @@ def all_made(capsule: Capsule) -> pl.DataFrame:
 
 
 def against(folder: Path, cells: pl.DataFrame) -> Spotted | None:
-    """The map's cells against the same ones in a capsule; None if it has too few."""
+    """Compare cells of the map with the same cells in a capsule; None if the capsule has too
+    few."""
     if not (folder / MANIFEST).exists():
         return None
     capsule = Capsule.open(folder)
@@ -153,7 +154,7 @@ def against(folder: Path, cells: pl.DataFrame) -> Spotted | None:
 
 
 def off(made: pl.DataFrame, seen: pl.DataFrame, stacks: Sequence[str]) -> Errors | None:
-    """Errors of the page load times of these stacks; None if none ended on both sides."""
+    """Errors of the page load times of these stacks; None if no load ended on both sides."""
     times = [
         (mine, theirs)
         for column in (f"plt_ms_{stack}" for stack in stacks)
@@ -181,7 +182,8 @@ def whole() -> Study:
 
 
 def since(first: int) -> Study:
-    """The study with the cells from this one on. Raises `SystemExit` for one within a guest."""
+    """The study with the cells from number `first` on. Raises `SystemExit` if one guest would make
+    cells on both sides of it."""
     study = whole()
     if first % study.per_guest:
         raise SystemExit(f"--first {first}: give a multiple of {study.per_guest}, whole guests")
@@ -189,7 +191,7 @@ def since(first: int) -> Study:
 
 
 def only(study: Study, wanted: Collection[tuple[str, str]]) -> Study:
-    """The study with these of its cells, as page and network."""
+    """The study with only the `wanted` cells, each given as page and network."""
     blocks = [block for block in study.blocks() if (block.page, block.network) in wanted]
     return study.part(blocks)
 

@@ -73,14 +73,14 @@ def about(capsule: Capsule, visits: list[Visit]) -> list[str]:
 
 
 def item(said: str) -> str:
-    """A line of a list; one that is indented belongs to the line before."""
+    """A line of a list. An indented line continues the line before."""
     text = said.lstrip()
     return f"{said[: len(said) - len(text)]}- {text}"
 
 
 def took_s(capsule: Capsule, visits: Sequence[Visit]) -> float:
-    """Time from each start of the study to its last visit: the time between starts does not
-    count."""
+    """Time from each start of the study to the last visit after it, without the time between
+    starts."""
     starts = [datetime.fromisoformat(s.started).timestamp() for s in capsule.manifest.starts]
     made = [v.started_us / 1e6 for v in visits]
     spans = []

@@ -137,7 +137,7 @@ def gaps(capsules: Sequence[Capsule]) -> Iterator[str]:
 
 
 def flights(capsules: Sequence[Capsule]) -> Iterator[str]:
-    """How many packets each stack sends before it hears of the first: its initial window."""
+    """How many packets each stack sends before the first acknowledgement: its initial window."""
     for capsule in capsules:
         found: dict[str, FirstFlight] = {}
         for visit in capsule.visits():
@@ -202,7 +202,7 @@ def made(capsules: Sequence[Capsule]) -> Iterator[str]:
 
 
 def hours(capsule: Capsule) -> float:
-    """Hours of all starts that came to their end."""
+    """Hours of all starts that finished."""
     took = (
         datetime.fromisoformat(start.finished) - datetime.fromisoformat(start.started)
         for start in capsule.manifest.starts

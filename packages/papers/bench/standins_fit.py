@@ -134,7 +134,7 @@ def first_guess(wanted: Three, *, alone: bool) -> Made:
 
 
 def waiting(made: Made, scripts: int, wait_ms: float) -> Made:
-    """Return the page with these, as far as it can have them."""
+    """Return the page with these scripts and this wait, as far as it can have them."""
     scripts = min(max(scripts, 1), made.most_scripts)
     return replace(made, scripts=scripts, wait_ms=max(0, round(wait_ms)))
 

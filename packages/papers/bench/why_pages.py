@@ -216,7 +216,7 @@ def hours(capsule: Capsule) -> float:
 
 
 def blocks(raced: Raced) -> str:
-    """How many count, by page."""
+    """How many blocks count, by page."""
     counts = sorted({cell.n for cell in raced.answer.cells})
     span = " to ".join(map(str, counts[:: max(len(counts) - 1, 1)]))
     return f"{span} {'block' if counts == [1] else 'blocks'} a page"

@@ -265,8 +265,7 @@ class Study(StudyOptions, frozen=True, kw_only=True, dict=True):
 
     @property
     def predicted(self) -> bool:
-        """Whether the load generator makes the study's visits, which are predictions of a
-        browser's."""
+        """Whether the load generator makes the study's visits. Its times are predictions."""
         return any(s.loaded_by.follows_graphs for s in self.stacks)
 
     def page(self, name: str) -> Page:

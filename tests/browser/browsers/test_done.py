@@ -1,4 +1,4 @@
-"""When a page counts as loaded, and what a load leaves that never ends."""
+"""When a page counts as loaded, and what happens to a load that never ends."""
 
 import pytest
 
@@ -69,7 +69,7 @@ def test_a_load_that_hangs_keeps_what_was_seen(track, which, stack):
             break
     assert (made.outcome, made.plt_ms, told(made)) == ("timeout", None, [])
     document, *_ = made.requests
-    if which != "firefox":  # it cannot tell over HTTP/1.1 and TLS
+    if which != "firefox":  # Firefox cannot tell over HTTP/1.1 and TLS
         assert made.ttfb_ms == pytest.approx(document.response_start_ms, abs=5)
         assert made.ttfb_ms < made.fcp_ms < 1000 * BRIEF.timeout_s
     assert made.dcl_ms is not None

@@ -1,4 +1,5 @@
-"""Firefox over WebDriver BiDi: every protocol by its own, the server's and the wire's word."""
+"""Firefox over WebDriver BiDi speaks every protocol, according to itself, the server and the
+wire."""
 
 import shutil
 import time
@@ -44,7 +45,7 @@ def make(
     without: str = "nothing",
     **changes: object,
 ) -> Visit:
-    """`without` is what its preferences are to lack."""
+    """Make a visit in Firefox; `without` are preferences to leave out."""
     page = track.page("6x20KB", hosts=3)
     track.bed.origin.serve(page)
     used = structs.replace(find_stack(stack), **changes)
@@ -58,7 +59,7 @@ def make(
 
 
 def running() -> set[int]:
-    """Our processes of Firefox or of its helpers."""
+    """Process ids of our Firefox and its helpers."""
     folder = str(find_firefox().parent)
     return {pid for pid, argv in ours.processes().items() if argv[0].startswith(folder)}
 
@@ -138,7 +139,7 @@ def test_nothing_of_it_stays_behind(track):
     lines = lines_of(find_stack("h2-firefox"), track.bed.addresses)
     with firefox(track.bed, "h2", CLIENT, lines) as browser, browser.fresh_tab(CLIENT) as tab:
         assert tab.load(page.url).outcome == "loaded"
-        assert running() - before  # others of before may have ended meanwhile
+        assert running() - before  # earlier processes may have ended meanwhile
     deadline = time.monotonic() + 5
     while (left := running() - before) and time.monotonic() < deadline:
         time.sleep(0.1)

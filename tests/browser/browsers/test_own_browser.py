@@ -11,7 +11,7 @@ from dragstrip.study.presets import find_stack, in_browser
 
 @pytest.mark.parametrize("protocol", ["h1", "h2", "h3"])
 def test_it_is_held_to_a_protocol_and_says_what_it_is(track, protocol, tmp_path):
-    """Here the default program stands under another path."""
+    """The test copies the default program to another path."""
     linked = tmp_path / "chrome"
     linked.symlink_to(find_chromium())
     stack = in_browser(find_stack(protocol), str(linked))

@@ -15,7 +15,7 @@ REPLACED = "performance.now = () => 0; Math.min = () => NaN"
 
 @pytest.mark.parametrize("page", ["0", REPLACED], ids=["a page", "a page that stops its clock"])
 def test_the_script_finds_that_the_page_is_slower(tmp_path, page):
-    """How exactly is not asserted, because other programs use the CPUs too."""
+    """The test asserts no exact factor, because other programs use the CPUs too."""
     if not os.geteuid():
         for folder in (tmp_path, *tmp_path.parents):
             if folder == Path(tempfile.gettempdir()):

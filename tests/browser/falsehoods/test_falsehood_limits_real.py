@@ -28,7 +28,7 @@ def scenes(track):
         visit = track.visit(name, page, rehearsed=tuple(range(len(page.resources))))
         assert visit.reasons == ()
         assert visit.unchecked == ()
-        # What the machine did meanwhile is not the point here.
+        # The machine's own load does not matter here.
         still = {"steal_share": 0.0, "others_share": 0.0}
         calm = structs.replace(visit.host, **still, browser_wait_ms=0.0, server_wait_ms=0.0)
         found[name] = Scene(
@@ -65,7 +65,7 @@ def test_one_request_of_244_slips_to_h2(track, codes):
 
 @pytest.mark.parametrize(("factor", "said"), [(0.975, True), (0.985, False), (1.025, True)])
 def test_the_rate_is_off_by_about_two_percent(track, factor, said):
-    # Long enough that a few packets that a busy machine sends late do not matter.
+    # The page is so long that a few late packets on a busy machine do not matter.
     page = track.page("120x20KB")
     visit = track.visit("h2", page, bed=lying(track.bed, rate_mbps=10 * factor))
     assert any("realised rate" in r.detail for r in visit.reasons) == said
@@ -112,7 +112,7 @@ def test_a_browser_that_shares_its_core_is_overloaded(track, codes):
     track.browser("h2")
     with one_core(track.bed.spaces):
         visit = track.visit("h2", track.page("20x10KB"), limits=Thresholds(), patient=False)
-    # Which of its limits catches it depends on the number of cores and on what else they do.
+    # Which limit catches it depends on the number of cores and on their other work.
     assert "overloaded" in codes(visit)
 
 
@@ -143,7 +143,7 @@ class Stopping:
 
 @contextmanager
 def one_core(spaces):
-    """The browser on one core, together with a process that never rests and has precedence."""
+    """Puts the browser on one core, together with a process of higher priority that never rests."""
     core = min(os.sched_getaffinity(0))
     pin = "for p in $(ip netns pids client); do taskset -a -p -c {} $p > /dev/null; done"
     burn = ["nice", "-n", "-10", "taskset", "-c", str(core), sys.executable, "-c"]

@@ -96,8 +96,8 @@ def test_without_a_lie_the_verdict_is_valid(track, stack):
 
 
 def bypass(bed, hosts=None):
-    """A second wire from client to origin that carries these hosts' addresses past the link; by
-    default all."""
+    """A second wire from client to origin, past the link, for the addresses of these hosts; by
+    default for all."""
     return _Bypass(bed, hosts)
 
 

@@ -25,7 +25,7 @@ def forged(folder: Path, forge: Callable[[Recorded], Recorded]) -> Page:
 
 
 def another(answer: Recorded) -> Recorded:
-    """The answer with another byte, and the same length."""
+    """The answer with one byte changed, at the same length."""
     at = len(answer.wire) // 2
     changed = bytes([answer.wire[at] ^ 1])
     return structs.replace(answer, wire=answer.wire[:at] + changed + answer.wire[at + 1 :])

@@ -15,7 +15,7 @@ from dragstrip.verdict.block_checks import against
 
 
 class Lying:
-    """Passes everything on to a real part, but for what a test replaces."""
+    """Passes everything on to a real part, except what a test replaces."""
 
     def __init__(self, part, **lies):
         self._part = part
@@ -61,7 +61,7 @@ def test_one_host_answers_from_anothers_address(track, codes):
     rules.append(f"MAP {last} {track.bed.addresses[first]}")
     misled = track.browser("h2", f"--host-resolver-rules={', '.join(rules)}")
     visit = track.visit("h2", page, browser=misled)
-    assert codes(visit) == {"stack-drift", "content-mismatch"}  # it is answered with 421
+    assert codes(visit) == {"stack-drift", "content-mismatch"}  # the origin answers it with 421
     (elsewhere,) = (r for r in visit.reasons if "not their hosts'" in r.detail)
     assert last in elsewhere.detail
 
@@ -107,7 +107,7 @@ def test_alt_svc_leads_to_quic_or_is_a_fallback(track, codes, connection):
 
 
 def test_early_data_that_is_refused_shows_beside_other_losses(track, codes):
-    """Packets are lost upstream, after the document was asked for."""
+    """The network loses packets upstream after the request for the document."""
     lossy = Network.parse("10mbit/10mbit/20ms/0%/200ms")
     lossy = structs.replace(lossy, up=structs.replace(lossy.up, loss=0.1))
     refusing = Lying(track.bed)
@@ -145,7 +145,7 @@ def test_a_repeat_visit_finds_connections_open(track, codes):
 
 
 def test_stacks_of_a_block_lose_different_packets(track):
-    """Though the network asks for the same loss of all."""
+    """The network loses the same packets for all stacks, but one stack lost others."""
     network = Network.parse("10mbit/10mbit/10ms/5%/200ms")
     page = track.page("20x20KB")
     one, same = (track.visit(name, page, network=network, seed=3) for name in ("h1", "h2"))
@@ -159,7 +159,7 @@ def test_stacks_of_a_block_lose_different_packets(track):
 
 
 def test_less_loss_than_asked_for_shows_beside_an_honest_visit(track):
-    """Too few packets for an interval of probability."""
+    """One visit has too few packets to show a wrong loss by itself."""
     network = Network.parse("10mbit/10mbit/10ms/5%/200ms")
     page = track.page("20x20KB")
     honest = track.visit("h1", page, network=network, seed=3)

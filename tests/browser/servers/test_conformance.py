@@ -1,4 +1,4 @@
-"""What `dragstrip server check` finds: of a server that does all, and of one that does little."""
+"""`dragstrip servers check` on a server that does everything, and on one that does little."""
 
 import sys
 from pathlib import Path

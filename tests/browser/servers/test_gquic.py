@@ -96,7 +96,7 @@ def test_another_protocol_is_a_fallback(track, claimed, over, complaint):
 
 
 def test_contexts_share_no_session(track):
-    """A first visit after a repeat visit, in the same process, begins from nothing."""
+    """A first visit in the same process has no session, even after a repeat visit."""
     make(track, "gQUIC", "repeat")
     made, against = make(track, "gQUIC")
     assert against == []
@@ -104,7 +104,7 @@ def test_contexts_share_no_session(track):
 
 
 def test_scripts_draw_the_same_numbers(track):
-    """The preludes are understood by the oldest of these browsers."""
+    """The oldest of these browsers understands the preludes."""
     browser = track.browser("h2", browser="chromium70")
     drawn = []
     for _ in range(2):

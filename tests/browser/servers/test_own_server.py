@@ -1,5 +1,5 @@
-"""A server that a study brings is started and judged by what can be seen of it, and its failures
-give one line."""
+"""dragstrip starts a server that a study brings, judges it by what can be seen, and reports its
+failures in one line."""
 
 import sys
 from pathlib import Path
@@ -89,6 +89,7 @@ def test_servers_that_people_run(track, name, connection):
     assert {s.protocol for s in made.served} == {stack.protocol}
     assert [s.match for s in made.served] == ["exact"] * 7
     if stack.resumption and "handshakes" not in stack.untold:
-        # Later connections of a first visit resume, and a spare one may never shake hands.
+        # Later connections of a first visit resume, and a spare connection may never do a
+        # handshake.
         of = made.connections[:1] if connection == "first" else made.connections
         assert any(c.resumed for c in of) == (connection == "repeat")

@@ -23,7 +23,7 @@ window.found.ran = Date.now() - began;</script>"""
 
 @pytest.fixture
 def found(track):
-    """What the script saw with a client."""
+    """The result of the page's script, given a client."""
     answer = Recorded(
         url="https://www.synth.test/",
         headers=(("content-type", "text/html"),),

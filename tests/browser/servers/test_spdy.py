@@ -101,7 +101,7 @@ def test_each_protocol_is_valid_by_the_servers_word(track, stack, protocol, conn
 
 @pytest.mark.skipif(bool(missing("spdy-origin")), reason=missing("spdy-origin"))
 def test_the_machines_temp_folder_stays_as_it_was(track):
-    """Left to itself, this browser's sound library leaves a folder there with each start."""
+    """By default this browser's sound library leaves a folder there at each start."""
 
     def left() -> set[Path]:
         return set(Path(tempfile.gettempdir()).glob("pulse-*"))
@@ -113,7 +113,8 @@ def test_the_machines_temp_folder_stays_as_it_was(track):
 
 @pytest.mark.skipif(bool(missing("spdy-origin")), reason=missing("spdy-origin"))
 def test_screens_of_two_testbeds_share_no_keymap(track):
-    """Both are display 0 of their own network namespace, and name their keymap by that in /tmp."""
+    """Both X servers are display 0 of their own network namespace, and write the keymap of that
+    name to /tmp."""
 
     def temps() -> set[int]:
         screens = [pid for pid, argv in ours.processes().items() if argv[0].endswith("Xvfb")]
@@ -130,7 +131,7 @@ def test_screens_of_two_testbeds_share_no_keymap(track):
 
 @every_server
 def test_large_answers_arrive_whole(track, server):
-    """Each is larger than SPDY's first flow-control window, and they share a connection."""
+    """Each answer is larger than SPDY's first flow-control window, and all share a connection."""
     for stack in STACKS[server]:
         made = make(track, stack, spec="4x600KB")
         assert told(made) == []
@@ -164,7 +165,7 @@ def test_a_host_that_is_not_reached_is_not_believed(track, stack, protocol):
 
 @every_server
 def test_a_host_with_the_certificate_of_another_is_not_believed(server, tmp_path, monkeypatch):
-    """Chromium 53 loads the rest of the page as if nothing were amiss."""
+    """Chromium 53 refuses this host alone, and loads the rest of the page as usual."""
     truly = ServerSite.certificates
 
     def swapped(self: ServerSite) -> dict[str, dict[str, str]]:

@@ -104,13 +104,14 @@ def test_a_returning_browser_still_knows_of_quic(track, connection):
 
 @pytest.mark.parametrize("name", ["TCP+", "QUIC", "caddy-h3"])
 def test_images_below_scripts_are_asked_for_at_once(track, name):
-    """Chromium asks a host for six at a time if it knows of no priorities there."""
+    """Chromium requests six images at a time from a host that it does not know to obey
+    priorities."""
     made = make(track, find_stack(name), page=track.page("90x3KB:mix"), network=FAR)
     assert most_awaited(made.requests) > 20
 
 
 def most_awaited(requests):
-    """Requests that awaited an answer at once, at most."""
+    """The most requests that waited for an answer at one time."""
     sent = [(r.send_start_ms, 1) for r in requests]
     answered = [(r.response_start_ms, -1) for r in requests]
     return max(accumulate(change for _, change in sorted(sent + answered)))
@@ -131,7 +132,7 @@ LIES = [
 
 
 def test_a_document_larger_than_the_first_flight_begins_a_round_trip_later_in_full_records(track):
-    """The document is like google.de's: a record of 16 KB does not fit into ten packets."""
+    """The document is like google.de's: a TLS record of 16 KB does not fit into ten packets."""
     page = track.page("400x1KB")
     stock = find_stack("h2")
     least_ms = {None: inf, "dynamic": inf, 1369: inf}

@@ -77,7 +77,7 @@ def test_what_the_cache_held_is_no_cache_hit_if_bytes_crossed_the_wire(tmp_path)
 
 
 def test_an_answer_ends_after_all_its_phases(tmp_path):
-    """Otherwise bytes would count that came after the load event."""
+    """Bytes that came after the load event must not count."""
     phases = {"blocked": -1, "dns": None, "connect": "-1", "send": 1, "wait": 700, "receive": 300}
     assert one(tmp_path, har(entry(time=50, timings=phases))).answers[0].end_ms == 1001
     assert one(tmp_path, har(entry(time=1200, timings=phases))).answers[0].end_ms == 1200

@@ -22,7 +22,8 @@ TIMES = (
 
 
 def event(method: str, *times: float, url: str = URL, count: int = 0, **more: Any) -> Event:
-    """`times` are ms since timeOrigin in the order of TIMES; 0 stands for a phase that was not."""
+    """An event of BiDi. `times` are ms since timeOrigin in the order of TIMES; 0 stands for a phase
+    that did not happen."""
     told = dict.fromkeys(TIMES, 0.0) | {
         name: ORIGIN_MS + at for name, at in zip(TIMES, times, strict=False) if at
     }

@@ -36,7 +36,7 @@ def script(folder, said):
 
 
 def test_two_builds_of_one_version_differ(tmp_path):
-    """The third line is another build: the same words, other bytes."""
+    """The other build prints the same version from other bytes."""
     first = browser_version(script(tmp_path, "Chromium 156.0.1.2 built on Debian"))
     again = browser_version(script(tmp_path, "Chromium 156.0.1.2 built on Debian"))
     other = browser_version(script(tmp_path, "Chromium 156.0.1.2 built on Debian  "))

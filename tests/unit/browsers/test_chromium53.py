@@ -64,7 +64,7 @@ def test_a_clients_frame_is_masked_and_holds_its_payload(size):
 
 
 class Scripted:
-    """A browser that answers a navigation with these events."""
+    """A scripted browser that answers a navigation with these events."""
 
     def __init__(self, *events: tuple[str, dict]) -> None:
         self._script = deque([Event(m, p, "")] for m, p in events)
@@ -85,7 +85,7 @@ class Scripted:
         return True
 
     def at_once(self, *events: tuple[str, dict]) -> None:
-        """Events that come last, and together, as on a busy machine."""
+        """Lets these events arrive last and together, as on a busy machine."""
         self._script.append([Event(m, p, "") for m, p in events])
 
 

@@ -1,5 +1,5 @@
-"""A browser's own page that says why a page failed is not that page, even if its events come in one
-go with the error, as on a busy machine."""
+"""A browser's error page does not count as the page that failed, even if its events come together
+with the error, as on a busy machine."""
 
 import pytest
 
@@ -14,7 +14,7 @@ LOAD = parse_done(AT_LOAD)
 
 
 class Answered:
-    """A browser whose answer to the navigation is there."""
+    """A browser that has answered the navigation."""
 
     def __init__(self, answer: dict) -> None:
         self.answer = answer

@@ -1,4 +1,4 @@
-"""When frames may have been lost, told from when they were drawn and when acknowledged."""
+"""Periods in which frames may be lost, found from the times of drawing and acknowledging."""
 
 import pytest
 from hypothesis import given

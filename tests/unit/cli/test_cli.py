@@ -24,7 +24,8 @@ Dragstrip = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def dragstrip(tmp_path, monkeypatch, capsys) -> Iterator[Dragstrip]:
-    """Runs the program here, for a start takes half a second: its exit code and what it printed."""
+    """Runs the program in this process, because a new one takes half a second; returns its exit
+    code and output."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     before = signal.getsignal(signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""What the options of `dragstrip link` mean."""
+"""The values that `dragstrip link` makes of its options."""
 
 import pytest
 

@@ -15,7 +15,7 @@ from dragstrip.cli.usage import every
 
 
 def completed(words, at):
-    """What bash is offered for the word at this place."""
+    """The completions that bash gets for the word at this place."""
     env = {"COMP_WORDS": words, "COMP_CWORD": str(at), "_DRAGSTRIP_COMPLETE": "complete_bash"}
     argv = [
         sys.executable,

@@ -1,4 +1,4 @@
-"""An option of how to run is declared once: offered, documented, and passed whole."""
+"""An option of a run is declared once, and then offered, documented and passed on."""
 
 import inspect
 import os

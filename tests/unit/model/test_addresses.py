@@ -62,7 +62,7 @@ def test_pages_without_shared_addresses_are_laid_out_as_ever():
 
 
 def test_a_certificate_covers_hosts_of_the_served_page_alone():
-    """A page's handshakes do not depend on the other pages of a study."""
+    """A page's handshakes must not depend on a study's other pages."""
     pages = [page_of({A: ONE, B: ONE}), page_of({B: ONE, C: ONE})]
     one, other = layouts(servers(page, "recorded") for page in pages)
     assert one.addresses == other.addresses

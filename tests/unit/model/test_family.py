@@ -1,4 +1,4 @@
-"""IPv4 or IPv6: what a network says of it, what may be asked, and what the verdict catches."""
+"""IPv4 and IPv6: how a network names its family, what is refused, and what the verdict catches."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""Networks as people write them, and what of them is refused."""
+"""Networks as people write them, and which of them are refused."""
 
 from pathlib import Path
 from typing import get_args

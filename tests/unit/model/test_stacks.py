@@ -207,7 +207,8 @@ def test_first_and_repeat_visits_are_blocks_of_their_own(tmp_path):
 
 
 def test_what_old_studies_drew_is_drawn_again():
-    """A study of first visits only has the blocks and seeds it had before modes existed."""
+    """A study of first visits keeps the blocks and seeds that it had before connection modes
+    existed."""
     drawn = {b.id: b.seed for b in made.study(runs=2).blocks()}
     assert drawn == {"made|LTE|0": 222423351365249, "made|LTE|1": 225369340680636}
 

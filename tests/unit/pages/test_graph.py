@@ -1,4 +1,4 @@
-"""The graph of a page: from its markup, from visits, in its file."""
+"""The graph of a page: made from markup, learned from visits, stored in its file."""
 
 import gzip
 import zipfile
@@ -61,7 +61,7 @@ def page(tmp_path):
 
 
 def waits(graph: Graph) -> dict[str, tuple[str, frozenset[str]]]:
-    """How each request is found, and what it waits for whole, by path."""
+    """How each request is found, and which complete answers it waits for, by path."""
     paths = [n.url.removeprefix("https://a.test") for n in graph.nodes]
     return {
         p: (n.found, frozenset(paths[w.node] for w in n.waits if w.bytes is None))
@@ -94,7 +94,7 @@ def test_a_page_waits_as_a_browser_does(page):
     assert found["/from-inline.json"] == ("script", {"/a.css", "/a.js", "/more.css"})
     assert found["/frame.html"] == ("markup", {"/a.css", "/a.js", "/more.css"})
     assert found["/by-script.png"] == ("script", {"/later.js"})
-    # Nothing refers to it: it comes when the document is done, deferred scripts and all.
+    # No markup refers to it, so it waits for the document and its deferred scripts.
     assert found["/unknown.json"] == ("script", {"/", "/a.css", "/a.js", "/last.js", "/more.css"})
     assert {n.url for n in graph.nodes if not n.holds_load} == {
         "https://a.test/from-inline.json",
@@ -138,8 +138,8 @@ def test_a_body_in_a_coding_that_is_broken_is_needed_whole():
 
 
 def load(graph: Graph, took: list[float], name: str) -> Visit:
-    """A visit that follows the graph, each answer taking so long. A part of a body counts as its
-    share of the time."""
+    """A visit that follows the graph with these times per answer. A part of a body takes its share
+    of the time."""
     start: list[float] = []
     for node in graph.nodes:
         held = [start[w.node] + took[w.node] for w in node.waits if w.node != LOAD]
@@ -182,7 +182,7 @@ def load(graph: Graph, took: list[float], name: str) -> Visit:
 
 @st.composite
 def graphs(draw):
-    """Scripts that cause each other, some after a second one, some after a timer."""
+    """Graphs of scripts that cause each other, some after two scripts, some after a timer."""
     nodes = [Node(url=URL, kind="Document", found="start")]
     for index in range(1, draw(st.integers(2, 7))):
         cause = draw(st.integers(0, index - 1))

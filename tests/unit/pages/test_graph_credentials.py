@@ -1,4 +1,4 @@
-"""Which requests of a page go without credentials: by its markup, and as visits have it."""
+"""Requests of a page without credentials, by its markup and by visits."""
 
 import pytest
 from msgspec import structs

@@ -46,7 +46,8 @@ def test_a_har_without_bodies_keeps_requests_hosts_types_and_wire_sizes(imported
 
 @pytest.mark.parametrize("text", [None, "<!doctype html><p>site"])
 def test_the_bytes_that_a_request_uploaded_are_kept(imported, tmp_path, text):
-    """HARs with bodies and without; what the page's own scripts send is no promise of the page."""
+    """HARs with and without bodies keep the upload. What scripts of the page send is not
+    promised."""
     document = entry("https://a.test/", 0, size=500, **({"text": text} if text else {}))
     upload = entry("https://a.test/post", 100, mime="text/plain", method="POST", text="ok", size=2)
     upload["request"]["bodySize"] = 70_000

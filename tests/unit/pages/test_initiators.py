@@ -47,7 +47,8 @@ def last_ended(seen, among, before_ms, other):
 
 
 def slow_parent(seen, made, index, initiator):
-    """Causes found as the docstring of `causes` describes it, by looking at every request."""
+    """The cause of a request as the docstring of `causes` describes it, found by reading every
+    request."""
     if initiator is None:
         return None
     caused = [i for i in range(initiator + 1, index) if made[i].initiator == initiator]

@@ -48,7 +48,8 @@ def page(tmp_path):
 
 
 def codings(page: Page) -> dict[str, str]:
-    """Codings by path; every body is what its header says, and what it was."""
+    """Codings by path. Checks that every body is in the coding of its header and decodes to the
+    original."""
     found = {}
     with zipfile.ZipFile(page.path) as archive:
         for entry in har.decode(archive.read(HAR_MEMBER)).log.entries:
@@ -106,7 +107,7 @@ def test_where_it_cannot_be_written_is_named(page, tmp_path):
 
 
 def test_a_learned_graph_waits_for_as_much_of_the_text(page, tmp_path):
-    """The load generator follows bytes on the wire, which are others now."""
+    """The load generator follows bytes on the wire, and their number changed."""
     learned = Graph(
         learned=True,
         source="made up",

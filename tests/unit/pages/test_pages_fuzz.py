@@ -33,7 +33,7 @@ SPICE = (
 
 @st.composite
 def damaged(draw: st.DrawFn, data: bytes) -> bytes:
-    """Some places overwritten, taken out or repeated; the end may be missing."""
+    """The data with some parts overwritten, removed or repeated, and perhaps truncated."""
     made = bytearray(data)
     for _ in range(draw(st.integers(1, 4))):
         at = draw(st.integers(0, max(len(made) - 1, 0)))
@@ -51,7 +51,7 @@ def damaged(draw: st.DrawFn, data: bytes) -> bytes:
 
 
 def inside(name: str, data: bytes, change) -> bytes:
-    """`data` changed before it is packed, as its name says."""
+    """Return `data` changed before packing, if its name says that it is packed."""
     if name.endswith(".gz"):
         return gzip.compress(change(gzip.decompress(data)), 1, mtime=0)
     if name.endswith(".zst"):

@@ -1,4 +1,4 @@
-"""What is changed so that a recording can be served, and that it is said."""
+"""Changes that make a recording servable, and the sentences on them."""
 
 import gzip
 

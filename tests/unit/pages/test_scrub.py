@@ -1,4 +1,4 @@
-"""What a recording must not carry along."""
+"""Secrets that a recording must not contain."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Every claim of the five papers has an answer, and the page, the JSON and the text tell it."""
+"""Every claim of the five papers has an answer on the page, in the JSON and in the text."""
 
 import json
 from collections import Counter
@@ -27,7 +27,7 @@ from made_loads import as_if_run
 
 @cache
 def answered(key: str, share: int = 1, *, native: bool = False) -> tuple[Findings, Sources]:
-    """The findings of a paper of which every `share`-th cell is run."""
+    """The findings of a paper if every `share`-th cell was run."""
     paper = published(key).native() if native else published(key)
     found = paper.specs()
     evidence = Evidence(as_if_run(space(found, paper.parts)[::share]))

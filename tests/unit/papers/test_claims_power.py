@@ -1,8 +1,6 @@
-"""Predicates answer rightly in worlds that we made up, and do not answer wrongly.
-
-A small version of packages/papers/bench/claims_power.py: of each kind of predicate the claim with
-the fewest cells.
-"""
+"""Predicates answer correctly in made-up worlds. This is a small version of
+packages/papers/bench/claims_power.py: for each kind of predicate the claim with the fewest
+cells."""
 
 from collections.abc import Iterator
 from functools import cache

@@ -1,4 +1,5 @@
-"""What no claim may say: a tolerance that turns a direction, a figure that counts twice."""
+"""Errors that no claim may have: a tolerance that reverses a direction, a figure that counts
+twice."""
 
 from collections.abc import Iterator
 
@@ -39,7 +40,7 @@ def neutral(part: AnyPredicate) -> float | None:
             return 1.0 if part.scale == "ratio" else 0.0
         case Gain() | MeanDelta() | Difference():
             return 0.0
-        case OneRtt():  # what is less than a round trip is called about none
+        case OneRtt():  # less than a round trip counts as about none
             return 0.0 if abs(part.at_least + part.at_most) / 2 > 1 else None
     return None
 

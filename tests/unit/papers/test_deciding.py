@@ -109,7 +109,7 @@ def test_a_size_alone_is_not_testable_on_a_stand_in_even_if_it_fits():
 
 
 def ended(stack: str, every: int, blocks: int = 40) -> Evidence:
-    """b is quicker wherever it ends, and one load of `every` does not end."""
+    """Loads in which b is quicker whenever it ends. One load in `every` does not end."""
     rows = cell({"a": 100.0, "b": 80.0}, blocks=blocks)
     number = pl.col("block").str.slice(-3).cast(int)
     lost = (pl.col("stack") == stack) & (number % every == 0)
@@ -166,7 +166,7 @@ def test_a_cell_where_no_load_ended_is_one_that_was_not_run():
 
 def test_no_claim_is_decided_by_loads_that_did_not_end():
     slower = predicate("ratio", a="a", b="b", at_least=1.0, statistic="mean")
-    found = decide(slower, ended("b", 2))  # at ten minutes each the mean would be 3,000 times
+    found = decide(slower, ended("b", 2))  # at ten minutes each, the mean would be 3,000 times
     assert found.verdict != "reproduced"
     never = decide(QUICKER, ended("b", 1))
     assert (never.verdict, never.ours) == ("open", "")

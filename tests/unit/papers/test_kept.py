@@ -1,4 +1,4 @@
-"""The loads that answers rest on answer again without their capsules, and together with others."""
+"""Kept loads give the same answers without their capsules, and together with other loads."""
 
 import shutil
 from pathlib import Path
@@ -35,7 +35,7 @@ NAMES = LOADS["page"].unique(maintain_order=True).to_list()
 
 
 def ran(folder, **changes) -> Ran:
-    """What a capsule's `Ran` says, with `changes`."""
+    """A capsule's `Ran`, with `changes`."""
     made_capsule.capsule(folder, {"h2": [1000.0] * 5, "h3": [900.0] * 5})
     return structs.replace(ran_in([folder], nothing()), **changes)
 
@@ -47,7 +47,7 @@ def kept(folder, loads=LOADS, paper=PAPER, doubts=None, **changes) -> Kept:
 
 
 def half(tmp_path, names, **changes) -> Kept:
-    """Loads of these pages alone."""
+    """The loads of only these pages."""
     folder = tmp_path / "-".join(names)
     folder.mkdir()
     return kept(folder, LOADS.filter(pl.col("page").is_in(names)), **changes)
@@ -180,7 +180,8 @@ def test_published_loads_give_the_published_answers(file):
 
 
 def test_a_clone_derives_the_answers_of_papers_json_whose_loads_are_kept(tmp_path):
-    """Two of cook2017's tables, as `reproduce cook2017 --from docs/results/loads` has them all."""
+    """Answers from two of cook2017's tables, as `reproduce cook2017 --from docs/results/loads`
+    gives them for all."""
     for name in ("cook2017-loss", "cook2017-4g"):
         shutil.copy(RESULTS / "loads" / f"{name}.parquet", tmp_path)
     asked = ["reproduce", "cook2017", "--from", str(tmp_path), "--out", str(tmp_path / "out")]

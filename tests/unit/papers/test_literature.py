@@ -1,4 +1,4 @@
-"""What others published after the five papers: every claim names its source and how it was read."""
+"""Claims that others published after the five papers name their source and how it was read."""
 
 import pytest
 from msgspec import structs

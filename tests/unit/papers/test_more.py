@@ -20,7 +20,7 @@ def needed(loads: Evidence, predicate: dict, **changed: object):
 
 
 def but_once(times: dict, other: float) -> pl.DataFrame:
-    """Six blocks of a cell, in the first of which b takes another time."""
+    """Six blocks of a cell. In the first block, b takes another time."""
     first = pl.col("block").str.ends_with("000") & (pl.col("stack") == "b")
     return cell(times, blocks=6, spread=0).with_columns(
         pl.when(first).then(other).otherwise("plt_ms").alias("plt_ms")
@@ -61,8 +61,8 @@ def test_where_the_estimate_lies_on_the_edge_no_number_of_loads_decides():
     [
         (evidence(cell({"a": 100.0, "b": 50.0})), FASTER),  # decided
         (Evidence(nothing()), FASTER),  # not run
-        (evidence(but_once(NEAR, 110.0)), FASTER | {"cells": 2}),  # half of it was not
-        (evidence(cell({"a": 100.0, "c": 97.0}, blocks=6)), FASTER),  # its stacks were not
+        (evidence(but_once(NEAR, 110.0)), FASTER | {"cells": 2}),  # half of the claim was not run
+        (evidence(cell({"a": 100.0, "c": 97.0}, blocks=6)), FASTER),  # stacks were not run
         (  # how many tests reject depends on the paper's number of loads
             pages(lambda _: NEAR, blocks=3),
             {

@@ -1,4 +1,4 @@
-"""Neighbours vote: rightly where a factor decides the answer, unsurely where none does."""
+"""Votes of neighbours are right where a factor decides the answer, and unsure where none does."""
 
 import numpy as np
 import pytest

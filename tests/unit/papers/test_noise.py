@@ -19,7 +19,7 @@ CELLS = space(PAPER.specs())
 
 @pytest.fixture(scope="module")
 def loads() -> Evidence:
-    """35 of each cell over LTE and DA2GC, TCP+BBR half as fast as TCP+."""
+    """Thirty-five loads of each cell over LTE and DA2GC; TCP+BBR is half as fast as TCP+."""
     asked = CELLS.filter(pl.col("network").is_in(["LTE", "DA2GC"]), study="wolsing2019")
     five = as_if_run(asked)
     times = pl.selectors.ends_with("_ms") & ~pl.selectors.by_name("rtt_ms")

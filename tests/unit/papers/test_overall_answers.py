@@ -71,7 +71,7 @@ def test_an_open_claim_shows_the_try_that_ran_all_its_cells():
     assert (found.page, found.why) == ("whole", "the interval reaches over the edge")
     assert row(structs.replace(part, way="native"), part, claim=grid).page == "part"
     more = run("virtual", "open", page="more", run=10, claim=grid)
-    assert row(part, more, claim=grid).page == "part"  # neither ran all: the nearest
+    assert row(part, more, claim=grid).page == "part"  # neither ran all cells
 
 
 def test_an_open_claim_about_noise_shows_a_try_with_noise():
@@ -79,7 +79,7 @@ def test_an_open_claim_about_noise_shows_a_try_with_noise():
     noisy = run("browser", "open", page="noisy", run=64, claim=counted)
     still = run("virtual", "open", page="still", run=76, claim=counted)
     assert row(noisy, still, claim=counted).page == "noisy"
-    assert row(still, claim=counted).page == "still"  # better than nothing
+    assert row(still, claim=counted).page == "still"  # it counts because no other was run
 
 
 def test_of_one_way_a_decided_answer_counts_then_most_loads_then_the_latest():

@@ -1,4 +1,4 @@
-"""Every kind of predicate on made loads: where it is true, where it is false, where it is open."""
+"""Every kind of predicate on made loads in which it is true, false or open."""
 
 import re
 
@@ -173,7 +173,8 @@ def test_an_interval_settles_only_what_it_leaves_no_doubt_about():
 
 
 def test_no_median_vetoes_a_claim_about_means():
-    """b takes half the time in nine rounds of ten, and so long in one that its mean is longer."""
+    """Loads in which b takes half the time in nine rounds of ten, and in one so long that its mean
+    is longer."""
     rows = cell({"a": 100.0, "b": 50.0}, blocks=400, spread=0.01)
     late = pl.col("block").str.ends_with("0") & (pl.col("stack") == "b")
     told = evidence(rows.with_columns(plt_ms=pl.when(late).then(1900.0).otherwise("plt_ms")))
@@ -216,7 +217,8 @@ def test_too_few_loads_say_something_and_settle_nothing():
 
 
 def shares(blocks: int, first: int = 0) -> tuple[str, float, float]:
-    """The words, the share, and its interval's width, by `blocks` of 20 from `first` on."""
+    """Return the words, the share and its interval's width, from `blocks` blocks of 20 cells from
+    `first` on."""
     close = pages(lambda i: {"a": 1000.0, "b": 960.0}, blocks=20, spread=0.1)
     here = pl.col("block").str.slice(-3).cast(int).is_between(first, first + blocks - 1)
     asked = {"a": "b", "than": ["a"], "take": 5, "loads": 5, "cells": 8}
@@ -281,7 +283,7 @@ def test_counts_of_tests_are_compared_over_the_papers_number_of_loads_alone():
 
 
 def test_a_residual_over_zero_has_a_size_from_zero_on():
-    """[-0.9, 1.9] is no size from 0.9 to 1.9."""
+    """An interval of [-0.9, 1.9] does not mean a size from 0.9 to 1.9."""
     rounds = [-0.9, 0.1, 0.5, 0.9, 1.9]
     size = Magnitude(Typical(rounds))
     assert size.interval() == (0, 1.9)

@@ -57,7 +57,7 @@ def test_the_next_page_is_nearer(wanted):
     made = Made(objects=60, size=1_000_000, hosts=8, share=0.3, scripts=3, wait_ms=500)
 
     def times(page):
-        """What a page takes whose parts do exactly what the surface says."""
+        """Times of a page whose parts behave exactly as the surface predicts."""
         return Three(0.8 * page.wait_ms, 3 + 2 * page.scripts, page.size / 1250).over(LINKS)
 
     seen = Seen(made, dict(zip(LINKS, times(made), strict=True)))

@@ -48,7 +48,7 @@ def test_seventy_percent_at_ninety_percent_is_enough():
         (50, 51, 100, ("quic", "spdy")),
         (50, 75, 100, ("quic",)),
         (100, 50, 51, ("spdy", "http")),
-        (92, 100, 105, ()),  # better than the third, but no other joins it
+        (92, 100, 105, ()),  # better than the third, but no other protocol wins with it
     ],
 )
 def test_who_wins_a_scenario(quic, spdy, http, won):

@@ -1,4 +1,5 @@
-"""What `make check` runs finds what is planted: a wrong link, a typo, a word we do not write."""
+"""The programs of `make check` find planted faults: a wrong link, a typo, a word that we do not
+write."""
 
 import os
 import shutil

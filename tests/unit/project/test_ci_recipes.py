@@ -67,7 +67,7 @@ def test_every_recipe_installs_races_and_keeps_what_it_wrote():
 
 
 def test_the_scripts_give_dragstrip_commands_that_it_has(tmp_path):
-    """A `dragstrip` that notes its arguments stands in."""
+    """A stand-in for `dragstrip` records its arguments."""
     given = tmp_path / "given"
     fake = tmp_path / "dragstrip"
     fake.write_text(f'#!/bin/sh\nprintf "%s\\0" dragstrip "$@" >>{given}\necho >>{given}\n')

@@ -1,4 +1,4 @@
-"""Names of classes and folders: one thing each, by a noun, and a word of the vocabulary."""
+"""Classes and folders have names that are nouns, name one thing, and stand in the vocabulary."""
 
 import re
 from collections import defaultdict

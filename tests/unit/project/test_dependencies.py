@@ -35,7 +35,7 @@ def foreign(path: Path) -> Iterator[str]:
 
 
 def imported(package: str) -> dict[str, str]:
-    """What each foreign name is imported by, in the last file that does."""
+    """The last file that imports each foreign name."""
     folder = SOURCES[package]
     return {
         name: str(path.relative_to(folder))

@@ -10,7 +10,7 @@ DEMO = ("-p", "dragstrip-link", "-p", "dragstrip-origin", "--edges", "normal,bui
 
 
 def built(*which: str) -> set[str]:
-    """What such a build compiles: each package with its features."""
+    """The packages that such a build compiles, each with its features."""
     form = ("--prefix", "none", "--format", "{p} {f}")
     argv = [ROOT / "scripts" / "cargo", "tree", "--locked", "--offline", *form, *which]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True)

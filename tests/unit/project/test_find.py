@@ -12,7 +12,7 @@ NEW, OLD, NEWER_BY_NUMBER = "1.95.0", "1.80.1", "1.100.0"
 
 @pytest.fixture
 def find(tmp_path):
-    """Looks for a program in folders of the test's own, which come first on the PATH."""
+    """Runs `scripts/find` on folders of the test, which come first on the PATH."""
 
     def look(name: str, *folders: str) -> str:
         named = [str(tmp_path / folder) for folder in folders]

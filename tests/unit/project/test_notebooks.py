@@ -1,4 +1,4 @@
-"""The notebooks run on the bundled capsule, which is small and whose visits are ours."""
+"""The notebooks run on the bundled capsule, which is small and holds our own visits."""
 
 import sys
 from pathlib import Path

@@ -24,7 +24,7 @@ def run(code: str, *argv: str, **env: str) -> "subprocess.CompletedProcess[str]"
 
 
 def completed(code: str, words: str, at: int) -> "subprocess.CompletedProcess[str]":
-    """What bash is offered for the word at this place."""
+    """The completions that bash gets for the word at this place."""
     told = {"COMP_WORDS": words, "COMP_CWORD": str(at), "_DRAGSTRIP_COMPLETE": "complete_bash"}
     return run(code, **told)
 

@@ -34,7 +34,7 @@ def source(crate: str, file: str) -> str:
 
 
 def settings(text: str, of: str) -> set[str]:
-    """What can be set of a structure: its public fields, and its methods that change it."""
+    """The settings of a structure: its public fields, and its methods that change it."""
     found: set[str] = set()
     for block in re.findall(rf"^(?:pub struct|impl) {of}\b[^{{]*\{{\n(.*?)^\}}", text, re.M | re.S):
         found |= set(re.findall(r"^    pub (\w+): ", block, re.M))
@@ -69,7 +69,7 @@ def test_every_setting_of_a_library_is_listed(part):
 
 
 def test_every_number_of_the_origin_is_listed():
-    """A file that only has a protocol's numbers gives one comment for all of them."""
+    """A file that holds only numbers of a protocol needs one comment for all of them."""
     found = {n for n in numbers(ROOT / "crates") if n.startswith(("origin/", "http3/"))}
     files = {entry for entry in listed(CONSTANTS) if " " not in entry}
     single = {number for number in found if number.split()[0] not in files}
@@ -78,7 +78,7 @@ def test_every_number_of_the_origin_is_listed():
 
 
 def test_every_setting_of_the_kernels_tcp_is_listed():
-    """Kernels differ, so the list may name more."""
+    """The list may name settings that this kernel lacks."""
     found = {path.name for path in Path("/proc/sys/net/ipv4").glob(SYSCTLS["sysctls"] + "*")}
     assert found
     assert found <= listed(SYSCTLS)

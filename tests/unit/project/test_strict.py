@@ -24,7 +24,7 @@ ALLOWED = "HTTP/1.1 has no streams"
 
 @pytest.fixture(scope="module", params=["1", ""], ids=["strict", "lenient"])
 def told(request, tmp_path_factory) -> tuple[str, str]:
-    """What each planted test became, by a line per test; with the mode."""
+    """The result of each planted test, one line per test, with the mode."""
     folder = tmp_path_factory.mktemp("planted")
     for kind, code in PLANTED.items():
         (folder / f"test_{kind}.py").write_text(code.format(reason=REASON))

@@ -1,4 +1,4 @@
-"""Invalid visits that affect one stack more than others are seen, and no others."""
+"""`bias` finds invalid visits that affect one stack more than others, and no other ones."""
 
 import polars as pl
 from msgspec import structs

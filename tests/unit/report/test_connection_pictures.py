@@ -42,7 +42,7 @@ def mine():
 
 
 def rows(chart):
-    """What every mark of a chart stands for."""
+    """The data behind every mark of a chart."""
     parts = [part for key in ("vconcat", "layer") for part in chart.get(key, [])]
     return [*chart.get("data", {}).get("values", []), *(row for p in parts for row in rows(p))]
 

@@ -1,4 +1,4 @@
-"""What a page's loads were of its recording is said where it is not all."""
+"""The report says which part of its recording a page loaded, unless it was all."""
 
 from msgspec import structs
 

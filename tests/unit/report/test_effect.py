@@ -1,4 +1,4 @@
-"""Size, sureness and spread in words: what is planted is named, and nothing else."""
+"""Planted sizes, sureness and spread appear in words, and nothing else."""
 
 import random
 
@@ -14,7 +14,7 @@ from dragstrip.report.words.effect import headline, notes, sooner, spread, told
 
 
 def cell_of(loads: dict[str, list[float | None]]):
-    """A cell with these loads in ms by stack and block; None is one that timed out."""
+    """A cell with these loads in ms by stack and block. None is a load that timed out."""
     whole = made.study(runs=len(next(iter(loads.values()))))
     of = structs.replace(whole, stacks=tuple(made.STACKS[name] for name in loads))
     visits = [

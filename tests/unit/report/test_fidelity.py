@@ -1,4 +1,4 @@
-"""What the recording could not answer is named, and counted by stack."""
+"""The report names requests that the recording could not answer, and counts them by stack."""
 
 from msgspec import structs
 

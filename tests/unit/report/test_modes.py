@@ -1,4 +1,4 @@
-"""What the answer says of metrics whose loads fall into two groups."""
+"""The answer's sentences on metrics whose loads fall into two groups."""
 
 from pathlib import Path
 

@@ -49,7 +49,7 @@ APART = 27
 
 
 def seen(colour: str, sight: str) -> np.ndarray:
-    """The colour in CIELAB as this sight has it."""
+    """The colour in CIELAB as people with this sight see it."""
     coded = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
     linear = np.where(coded <= 0.04045, coded / 12.92, ((coded + 0.055) / 1.055) ** 2.4)
     x, y, z = np.cbrt(TO_XYZ @ np.clip(SIGHT[sight] @ linear, 0, 1) / WHITE)

@@ -1,4 +1,4 @@
-"""What the pictures of a cell show, of frames made up for the purpose."""
+"""The pictures of a cell, drawn from made-up frames."""
 
 import io
 import math
@@ -136,7 +136,7 @@ def test_the_race_runs_in_real_time_and_pauses_at_its_end():
         left: next(t for t, s in zip(starts, screens, strict=True) if red(s, left))
         for left in (20, 436)
     }
-    assert first_red == {20: 600, 436: 200}  # where the two screens begin
+    assert first_red == {20: 600, 436: 200}  # x of both screens
 
 
 def red(image: Image.Image, left: int) -> bool:

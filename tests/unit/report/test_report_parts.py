@@ -1,4 +1,4 @@
-"""What a report has only if its study has it: pictures, spreads, controls, chosen cells."""
+"""Parts of a report that need something of the study: pictures, spreads, controls, chosen cells."""
 
 from collections.abc import Sequence
 from pathlib import Path

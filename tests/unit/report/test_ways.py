@@ -8,7 +8,7 @@ from dragstrip.results.tables.build import frames
 
 
 def said(**of_h2: object) -> list[str]:
-    """Sentences of a study whose h2 answered so."""
+    """Sentences on a study whose h2 stack answered in this way."""
     plain, other = made.visit("h1"), made.visit("h2")
     changed = tuple(structs.replace(r, **of_h2) for r in other.requests[1:])
     other = structs.replace(other, requests=(other.requests[0], *changed))

@@ -34,8 +34,8 @@ def study(a: str = "h2", b: str = "QUIC", network: str = "LTE", pages=("demo",),
 
 
 def made(of: Study, noise: float = 0.001) -> list[Visit]:
-    """Visits in which window, records and protocol shorten a load by known shares, and the
-    protocol more so where packets are lost."""
+    """Visits in which window, records and protocol shorten a load by known shares; the protocol's
+    share grows with loss."""
     visits = []
     draw = np.random.default_rng(1)
     for visit in simulate.visits(of):

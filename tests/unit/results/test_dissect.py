@@ -1,4 +1,4 @@
-"""What packets tell of a connection: its handshake, its first flight, what was sent again."""
+"""The dissection of a connection from its packets: handshake, first flight, repeated segments."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Visits as traces: what Perfetto shows of them."""
+"""Traces of visits, read as Perfetto would."""
 
 from collections import Counter
 
@@ -20,7 +20,7 @@ TIMES = {"h2": [1000.0], "h3": [900.0]}
 
 
 def seen():
-    """A visit of which everything was kept."""
+    """A visit with all artefacts."""
     one = made.visit("h3")
     us = one.started_us
     assert one.link is not None

@@ -186,7 +186,7 @@ def test_a_load_that_does_not_end_is_an_outcome(ended, outcome):
     ],
 )
 def test_an_error_that_chromium_has_a_name_for_keeps_it(error, said):
-    """The verdict knows losses by it."""
+    """The verdict recognises losses by this name."""
     lost = asked(0, 0, None, status=None, protocol=None, error=error)
     load = read(answer(lost, load_us=None, ended="document"), GRAPH, 0.0, "")
     assert load.exchanges[0].request.error == said

@@ -1,4 +1,4 @@
-"""Machines that disagree are named; one that is merely slower is not."""
+"""The comparison names machines that disagree, but no machine that is only slower."""
 
 import random
 
@@ -16,7 +16,8 @@ BLOCKS = 24
 
 
 def seen(tmp_path, seed: int, slow: float = 1.0, unfair: float = 1.0, names=("aa", "bb")):
-    """Two machines by turns; the second is `slow` for all, and `unfair` to h3."""
+    """Visits of two machines in turn. The second is slower by `slow` for all stacks, and by
+    `unfair` for h3 alone."""
     draw = random.Random(seed)
     study = structs.replace(made_capsule.study(), runs=BLOCKS)
     folder = tmp_path / f"c{seed}-{slow}-{unfair}-{len(set(names))}"
@@ -67,7 +68,8 @@ def test_of_one_machine_nothing_is_said(tmp_path):
 
 
 def many(tmp_path, seed: int, unfair: float):
-    """Six machines by turns, each of its own speed; the last is `unfair` to h3."""
+    """Visits of six machines in turn, each with its own speed. The last one is slower by `unfair`
+    for h3 alone."""
     draw = random.Random(seed)
     study = structs.replace(made_capsule.study(), runs=10 * 6)
     folder = tmp_path / f"many{seed}-{unfair}"

@@ -27,7 +27,7 @@ BLOCKS = 24
 
 
 def seen(tmp_path: Path, starts: int, sd: float, machines: int = 1) -> tuple[Study, pl.LazyFrame]:
-    """h3 / h2 is 0.9, and another by `sd` in each start of the testbed."""
+    """Visits whose ratio h3 / h2 is 0.9, give or take `sd` in each start of the testbed."""
     draw = random.Random(f"{starts} {sd}")
     study = structs.replace(made_capsule.study(), runs=BLOCKS, restarts=starts)
     own = [draw.gauss(0, sd) for _ in range(starts)]

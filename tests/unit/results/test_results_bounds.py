@@ -1,4 +1,4 @@
-"""What a ratio could be if invalid visits were known: never less than what was invalid allows."""
+"""Bounds of a ratio for all possible results of invalid visits."""
 
 import math
 import random
@@ -98,7 +98,7 @@ def test_a_bound_says_something_while_fewer_than_half_are_missing(missing, bound
 
 
 def test_the_bound_covers_the_truth_whatever_is_lost():
-    """Both stacks are the same; what is lost depends on how long it took."""
+    """Both stacks are the same, and long loads are more often invalid."""
     of = structs.replace(study(21), reruns=0)
     covered = 0
     for seed in range(60):

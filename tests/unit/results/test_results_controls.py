@@ -1,4 +1,4 @@
-"""What controls and stopping say on made visits whose truth is known."""
+"""Controls and stopping on made visits whose truth is known."""
 
 import math
 import random
@@ -129,7 +129,7 @@ def stopping(runs: int, pages: int, looks: tuple[int, ...] = (8, 12, 16, 21, 26)
 
 
 def play(of: Study, visits: list[Visit]) -> list[Visit]:
-    """The visits that are made until every cell is decided."""
+    """Add visits until every cell is decided; return them."""
     known = {(v.block, v.stack): v for v in visits}
     schedule, kept = Schedule(of, stop=stop_rule(of)), []
     while attempt := schedule.take():

@@ -95,7 +95,7 @@ def test_computing_that_repeats_itself_is_no_noise(tmp_path):
 
 @pytest.mark.parametrize("threshold", [1, 9])
 def test_pairs_decide_only_what_is_larger_than_chance(tmp_path, threshold):
-    """Loads of either side are up to 5 % from their median."""
+    """Loads of both sides are up to 5 % away from their median."""
     a, b = [950.0, 1000.0, 1050.0], [1055.0, 1110.0, 1165.0]
     decided = verdicts(tmp_path, a, b, text=f"slower > {threshold}%")
     assert decided == ({"not decided"} if threshold == 1 else {"failed"})

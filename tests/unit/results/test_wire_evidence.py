@@ -1,4 +1,5 @@
-"""What was seen of both sides, and the causes it points to: each where it is true, and not else."""
+"""Evidence of both sides and the causes that it points to: each is named if and only if it is
+true."""
 
 import polars as pl
 import pytest

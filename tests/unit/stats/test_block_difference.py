@@ -1,4 +1,4 @@
-"""The typical difference of two stacks over blocks."""
+"""The typical difference between two stacks over blocks."""
 
 import math
 

@@ -43,7 +43,8 @@ def test_ten_values_as_hettmansperger_and_sheather():
 
 @pytest.mark.parametrize("n", [5, 6, 7, 10, 31])
 def test_coverage_of_the_median_of_two_kinds_of_loads(n):
-    """Three in ten half as long again: what defeats means, t and signed ranks (coverage.md)."""
+    """Three loads in ten take half as long again, which defeats means, t and signed ranks
+    (coverage.md)."""
     draw = np.random.default_rng(n)
     values = draw.normal(0, 0.03, (4000, n)) + 0.4 * (draw.random((4000, n)) < 0.3)
     truth = 0.017  # the 5/7 quantile of normal (0, 0.03)

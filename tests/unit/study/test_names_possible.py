@@ -1,4 +1,4 @@
-"""Resolvers that no client can ask are refused before the first visit."""
+"""A study with a resolver that no client can query is refused before the first visit."""
 
 import pytest
 from msgspec import structs

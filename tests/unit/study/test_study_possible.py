@@ -1,4 +1,4 @@
-"""What no visit could be is refused before the first, in one sentence."""
+"""A study with impossible visits is refused before the first one, in one sentence."""
 
 import pytest
 from msgspec import structs

@@ -1,4 +1,4 @@
-"""A program of the testbed that ends by itself says why, and whether another may do better."""
+"""A program of the testbed that ends by itself reports why, and whether a new testbed may work."""
 
 from pathlib import Path
 

@@ -206,7 +206,7 @@ def test_another_crate_is_refused(loopback, cache):
 
 @pytest.fixture
 def of_maven(tmp_path, monkeypatch):
-    """A server of a jar that a script hands over instead of Maven; another compiles."""
+    """A server from a jar that a script provides instead of Maven; another script compiles."""
     scripts = {
         "mvn": "for a; do case $a in -DoutputDirectory=*) to=${a#*=};; esac; done\n"
         f'printf jar > "$to/toy-1.0.jar"; cp pom.xml {tmp_path}',

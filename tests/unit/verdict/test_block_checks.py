@@ -1,4 +1,4 @@
-"""What the visits of a block say against each other, up to each limit and just beyond."""
+"""Comparisons of a block's visits, up to each limit and just beyond."""
 
 import pytest
 from msgspec import structs
@@ -72,7 +72,7 @@ def fetched(stack: str, extra_bytes: int) -> Visit:
 
 @pytest.mark.parametrize(("more", "said"), [(3157, False), (3158, True)])
 def test_bytes_that_one_stack_fetched_alone_count_beyond_the_limit(more, said):
-    """3157 of 63,157 bytes are 4.9987 %."""
+    """The limit is 5 %: 3157 of 63,157 bytes are 4.9987 %."""
     found = codes(fetched("h2", more), fetched("h3", 0))
     assert found == ({"h3": {"content-mismatch"}} if said else {})
 

@@ -44,7 +44,7 @@ def codes(seen: Visit, stack: Stack = LOGGED) -> set[str]:
 
 @pytest.mark.parametrize("hinted", [True, False])
 def test_what_the_server_sent_before_its_use_is_of_this_visit(hinted):
-    """Whatever the browser calls it: early hints, prefetches, speculation."""
+    """Early hints, prefetches and speculation all count, whatever the browser calls them."""
     seen, _ = preloaded()
     told = tuple(structs.replace(r, hinted=hinted) for r in seen.requests)
     assert codes(structs.replace(seen, requests=told)) == set()

@@ -1,4 +1,4 @@
-"""What handshakes carried: each lie is caught, and an honest stack is believed."""
+"""Content of handshakes: each lie is caught, and an honest stack passes."""
 
 import pytest
 from msgspec import structs
@@ -26,7 +26,7 @@ def stack(name: str = "h3", **fields: object) -> Stack:
 
 
 def visit(of: Stack, **lie: object) -> Visit:
-    """A visit whose log and browser say what the stack claims, but for the lie."""
+    """A visit whose log and browser agree with the stack, except for the lie."""
     base = made.visit(of.protocol)
     log = {
         "key_share": of.key_share,
@@ -44,7 +44,7 @@ def visit(of: Stack, **lie: object) -> Visit:
 
 
 def reported(of: Stack, **said: object) -> Visit:
-    """An honest visit of whose first request the browser says this."""
+    """An honest visit whose browser reports these fields of the first request."""
     honest = visit(of)
     first, *rest = honest.requests
     return structs.replace(honest, requests=(structs.replace(first, **said), *rest))

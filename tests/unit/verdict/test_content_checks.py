@@ -42,7 +42,7 @@ OURS = made.STACKS["h2"]
 def said(
     request: Request | None, served: Served, stack: Stack = OURS, **changes: object
 ) -> list[str]:
-    """Reasons against one more exchange."""
+    """Reasons against a visit with one more exchange."""
     honest = made.visit("h2", **changes)
     more = (request,) if request else ()
     visit = structs.replace(
@@ -165,7 +165,7 @@ def test_without_a_rehearsal_or_a_load_nothing_is_missed():
     "late", [{"end_ms": None}, {"end_ms": 901.0}, {"error": "net::ERR_TIMED_OUT"}]
 )
 def test_what_depends_on_what_came_late_may_be_missing(late):
-    """An asynchronous script that is still under way when the visit ends."""
+    """An asynchronous script is still under way when the visit ends."""
     visit = without(1)
     first, second = visit.requests
     visit = structs.replace(visit, requests=(first, structs.replace(second, **late)))

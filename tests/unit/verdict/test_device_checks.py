@@ -1,4 +1,4 @@
-"""A client that is asked to be slow is shown to be so, unless its load never ended."""
+"""A client that should be slow is measured to be slow, unless its load never ended."""
 
 import pytest
 from msgspec import structs

@@ -1,4 +1,4 @@
-"""Early data of any server: the link sees that it was sent, and time that it was taken."""
+"""Early data of any server: the link sees that it was sent, and times show that it was accepted."""
 
 import pytest
 from msgspec import structs
@@ -52,7 +52,7 @@ def against(seen: Visit, stack: Stack, network: Network = made.LTE) -> list[Reas
 
 @pytest.mark.parametrize("protocol", ["h2", "h3"])
 def test_time_shows_that_a_server_took_early_data(protocol):
-    """Claimed and refused: the request comes again after the handshake."""
+    """A server that refuses the early data gets the request again after the handshake."""
     stack = NGINX[protocol]
     assert against(repeat(stack, came_ms=-RTT_MS), stack) == []
     assert against(repeat(stack, came_ms=-0.1), stack) == []

@@ -1,4 +1,5 @@
-"""Every reason has its lies: at the limit they are believed, just beyond it they are named."""
+"""Every reason has its lies. At the limit the verdict accepts them, and just beyond it names
+them."""
 
 from collections.abc import Iterable, Iterator
 from typing import get_args
@@ -62,7 +63,7 @@ def test_every_limit_is_documented_with_its_default():
 )
 @pytest.mark.parametrize("who", ["browser", "server"])
 def test_a_client_that_starves_in_a_short_load_is_not_believed(who, wait_ms, outside_s, said):
-    """A load of 400 ms may wait for a tenth of it, as far as others ran meanwhile."""
+    """A load of 400 ms may wait a tenth of its time, as long as other processes ran."""
     assert starved(who, wait_ms, outside_s).codes() == said
 
 
@@ -78,7 +79,7 @@ def starved(who: str, wait_ms: float, outside_s: float | None) -> Scene:
 
 @pytest.mark.parametrize(("factor", "said"), [(1, set()), (171, {"link-drift"})])
 def test_an_uplink_far_too_fast_shows_with_60_kb(factor, said):
-    """None of it behind another packet, so that the busy bottleneck says nothing."""
+    """No packet queues behind another, so the busy bottleneck shows nothing."""
     visit = made.visit()
     line_ms = made.LTE.up.least_ms(60_000) / factor
     up = made.direction(line_bytes=60_000, line_ms=line_ms, busy_bytes=0, busy_ms=0.0)
@@ -90,7 +91,7 @@ def test_an_uplink_far_too_fast_shows_with_60_kb(factor, said):
     ("more", "said"), [({}, {"link-drift"}), ({"jitter_ms": 10.0, "jitter_reorders": True}, set())]
 )
 def test_shuffled_packets_tell_no_rate_behind_the_jitter(more, said):
-    """The line kept its rate; what left the link after the jitter looks half as fast."""
+    """The line kept its rate, but packets that left after the jitter look half as fast."""
     down = structs.replace(made.LTE.down, **more)
     network = structs.replace(made.LTE, down=down)
     link = made.visit().link
@@ -206,7 +207,7 @@ def campaign(lost: int, seeds: int = 50, stacks: int = 3) -> list[Visit]:
 
 
 def test_a_little_loss_gone_wrong_shows_over_all_visits_of_a_network():
-    """15 of 1000 packets at 1 % are nothing in a visit, and impossible fifty times over."""
+    """A loss of 15 in 1000 packets at 1 % is normal in one visit, and impossible in fifty."""
     study = structs.replace(made.study(), networks=(LOSSY,))
     alone = Scene(campaign(15)[0], made.PAGE, LOSSY, made.STACKS["h2"])
     assert alone.codes() == set()
@@ -235,7 +236,7 @@ def test_cumulative_loss_is_judged_at_its_interval():
 
 
 def test_visits_with_the_same_losses_count_once():
-    """Three stacks that met the same packets are no three times as many trials."""
+    """Three stacks that lost the same packets are not three times as many trials."""
     low, high = loss_interval(20_000, 0.01, 1e-6)
     assert not list(summed(campaign(high // 20, 20, 3)).reasons(LOSSY, DEFAULTS))
     assert list(summed(campaign(low // 20 - 1, 20, 3)).reasons(LOSSY, DEFAULTS))
@@ -254,7 +255,7 @@ def test_the_sum_over_a_study_behaves_as_independent_trials_do():
 
 
 def block(lost: "np.ndarray", seed: int, draw: np.random.Generator) -> Iterator[Visit]:
-    """Three stacks that need about 300 packets delivered; what is lost is sent again."""
+    """Three stacks that need about 300 delivered packets each, and send lost ones again."""
     delivered = np.cumsum(~lost)
     for needed in 300 + draw.integers(0, 50, 3):
         tried = int(np.searchsorted(delivered, needed)) + 1

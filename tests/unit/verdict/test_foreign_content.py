@@ -1,4 +1,4 @@
-"""Servers that are not ours: what they may do with the page's content, and what not."""
+"""Changes of the page's content that other servers may make, and changes that they may not."""
 
 import pytest
 from msgspec import structs
@@ -130,7 +130,7 @@ def test_a_request_may_be_asked_again_but_not_stay_without_an_answer(status):
 
 
 def test_our_origin_sends_what_was_recorded_to_the_byte():
-    """Our origin says which body it sent, so the check allows nothing."""
+    """Our origin reports which body it sent, so the check allows no difference."""
     (found,) = against(seen({"coding": "gzip"}, {"body_bytes": 3_000}), made.STACKS["h2"])
     assert "3000 bytes of body instead of" in found
 

@@ -1,4 +1,4 @@
-"""A NAT that loses its mappings: a right load is valid, each lie about it is found."""
+"""A NAT that loses its mappings: an honest load is valid, and each lie about it is found."""
 
 import pytest
 from msgspec import structs

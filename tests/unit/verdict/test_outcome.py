@@ -1,4 +1,4 @@
-"""A load event is a load only with the whole page."""
+"""A load event counts as a load only if the whole page arrived."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Ports: those that a page's URLs name are its own, and no others."""
+"""A page may use the ports that its URLs name, and no others."""
 
 import pytest
 from msgspec import structs

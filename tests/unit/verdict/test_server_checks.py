@@ -38,10 +38,10 @@ def test_a_host_of_another_address_is_a_lie(protocol):
 
 
 def test_a_certificate_that_does_not_cover_the_host_is_a_lie():
-    """A's covers B, but B's does not cover A, as the recording tells."""
+    """A's certificate covers B, but B's does not cover A, according to the recording."""
     page = structs.replace(PAGE, certificates={A: (A, B), B: (B,)})
     assert told({A: A, B: A, C: C}, page) == []
-    (by_server,) = told({A: B, B: B, C: C}, page)  # the browser does not say whom it opened it for
+    (by_server,) = told({A: B, B: B, C: C}, page)  # the browser names no host of a connection
     assert "https://a.test/ over a connection to b.test" in by_server
     apart = structs.replace(PAGE, certificates={A: (A,), B: (B,)})
     assert len(told({A: A, B: A, C: C}, apart)) == 2
@@ -57,7 +57,7 @@ def test_http1_never_shares_a_connection():
 
 
 def test_a_log_of_requests_alone_does_not_tell_whom_a_connection_was_opened_for():
-    """Such a log calls a connection by its first request, which may be another host's."""
+    """Such a log names a connection after its first request, which may be another host's."""
     page = structs.replace(PAGE, certificates={A: (A, B), B: (B,)})
     assert told({A: B, B: B, C: C}, page, stack="nginx-h2") == []
     assert len(told({A: A, B: A, C: A}, page, stack="nginx-h2")) == 2

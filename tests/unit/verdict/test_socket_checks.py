@@ -1,4 +1,4 @@
-"""A WebSocket beside any stack is honest; what hides behind one is not."""
+"""A WebSocket beside any stack is honest; other traffic on its connection is not."""
 
 import pytest
 from msgspec import structs

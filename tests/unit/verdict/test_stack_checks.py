@@ -24,7 +24,7 @@ def visit(stack: Stack, *, early: int = 0, resumed: bool = False, **changes: obj
 
 
 def told(stack: Stack, **changes: object) -> tuple[Reason, ...]:
-    """What is said of a connection whose transport is bent."""
+    """Reasons against a visit with these changes to a connection's transport."""
     honest = visit(stack)
     bent = structs.replace(honest.connections[0], transport=made.transport(stack, **changes))
     return tuple(transport(structs.replace(honest, connections=(bent,)), made.LTE, stack))
@@ -219,8 +219,8 @@ def test_a_first_visit_must_be_cold(name):
 
 @pytest.mark.parametrize(("spare_ends_us", "said"), [(1_000_250_000, set()), (1, {"warm"})])
 def test_a_spare_connection_may_resume_what_another_ended_before_it(spare_ends_us, said):
-    """A browser opens two, of which the origin accepts the spare first; that one shakes hands once
-    the other's session is there."""
+    """A browser opens two connections. The origin accepts the spare one first, which may resume the
+    other's session if its handshake ends later."""
     stack = find_stack("TCP")
     (first,) = visit(stack).connections
     first = structs.replace(first, handshake_end_us=first.t_us + 100_000)
@@ -280,7 +280,7 @@ DOCUMENT_US = made.visit().served[0].t_us
         ),
         ({"dropped_loss": 9}, {"stack-drift"}),
         ({"reordered": 1}, set()),
-        ({"far_ends": None, "dropped_loss": 1}, set()),  # an old capsule
+        ({"far_ends": None, "dropped_loss": 1}, set()),  # a capsule without this field
         ({"far_ends": None}, {"stack-drift"}),
     ],
 )
@@ -311,7 +311,7 @@ def test_a_handshake_on_a_bare_link_may_be_over_before_the_request():
     ],
 )
 def test_another_hosts_first_request_counts_if_it_did_not_wait(name, waited_rtts, said):
-    """A connection that was opened in advance takes no early data, since there is none."""
+    """A connection that was opened before its request carries no early data."""
     stack = find_stack(name)
     seen = visit(stack, resumed=True, early=3, connection="repeat")
     sent_ms = 300.0 + waited_rtts * made.LTE.least_rtt_ms

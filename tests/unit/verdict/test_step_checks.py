@@ -1,4 +1,4 @@
-"""A right load over a link that changes is valid; each lie about its changes is found."""
+"""An honest load over a link that changes is valid; each lie about its changes is found."""
 
 import pytest
 from msgspec import structs
@@ -42,7 +42,7 @@ def silent(**changes):
 
 
 def phases(**changed: dict[str, object]) -> tuple[PhaseReport, ...]:
-    """What a right link reports of its phases; `changed` are fields of `down` by ``phase_N``."""
+    """The phases that an honest link reports. `changed` are fields of `down` by ``phase_N``."""
     downs = (
         {"line_bytes": 9000},
         {"line_bytes": 9000, "line_ms": 72.0},

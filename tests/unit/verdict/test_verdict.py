@@ -1,4 +1,4 @@
-"""Each check is silent on a believable visit and speaks when the evidence is bent."""
+"""Each check accepts a believable visit, and gives a reason if the evidence is changed."""
 
 import pytest
 from msgspec import structs
@@ -94,7 +94,8 @@ def test_a_recorded_object_that_is_missing_is_always_a_replay_miss():
 def test_a_request_that_never_arrived_is_the_networks_the_pages_or_the_testbeds(
     stack, error, answered, believed
 ):
-    """Chromium 53 has no word for a certificate it refuses; a silent host tells."""
+    """Chromium 53 has no error name for a certificate that it refuses, but its host's silence shows
+    it."""
     url = "https://b.test/i.png?random=1"
     lost = Request(url=url, host="b.test", protocol=None, error=error, start_ms=0.0)
     recorded = structs.replace(made.PAGE.resources[0], url="https://b.test/i.png?random=2")
@@ -135,7 +136,7 @@ def test_misses_only_one_stack_met_are_uneven():
     assert uneven_misses(both) == {}
     uneven = [both[0], made.visit("h2")]
     [address] = {s.address for s in both[0].served if s.match == "miss"}
-    own = structs.replace(both[0], known_misses=(address,))  # met in the rehearsal too
+    own = structs.replace(both[0], known_misses=(address,))  # the rehearsal requested it too
     assert uneven_misses([own, made.visit("h2")]) == {}
     assert set(uneven_misses(uneven)) == {"h3"}
     found = in_blocks(made.study(), uneven)
@@ -176,7 +177,8 @@ def test_first_bytes_and_answers_faster_than_round_trips_are_impossible():
     ids=["busy", "answered too fast", "all late"],
 )
 def test_a_request_left_before_the_server_saw_it(late, answered_ms, said):
-    """Firefox stamps a request once it has written it, later if it waits for a CPU meanwhile."""
+    """Firefox timestamps a request after writing it, and later still if it waits for a CPU
+    meanwhile."""
     visit = made.visit()
     requests = list(visit.requests)
     for n in late:
@@ -326,7 +328,7 @@ def test_bursts_that_follow_time_lose_what_was_asked_as_long_as_was_asked(lie, s
 
 
 def test_packets_may_meet_bursts_in_any_share():
-    """A sender that waits out the bad state meets little of it."""
+    """A sender that pauses during the bad state meets little of it."""
     chain = GilbertElliott(good_ms=80, bad_ms=20)
     down = structs.replace(made.LTE.down, gilbert_elliott=chain)
     few = {"loss_trials": 1200, "burst_trials": 3, "burst_lost": 3, "dropped_loss": 3}
@@ -402,8 +404,8 @@ def test_a_bottleneck_busy_with_others_is_no_excuse():
 
 
 def bound_by_its_link(idle_share: float, **kept: float) -> Visit:
-    """`kept` says what kept the host busy, and the bottleneck could have been busy for so much more
-    of the load."""
+    """A visit on a busy host: `kept` are the host's fields, and `idle_share` is the share of the
+    load in which the bottleneck idled."""
     visit = made.visit("h2", host=structs.replace(made.visit().host, **kept))
     ideal = ideal_ms(visit, made.LTE, made.STACKS["h2"])
     assert ideal

@@ -49,7 +49,7 @@ def test_the_tests_that_it_names_exist():
 
 
 def later(visit: Visit, by_ms: float) -> Visit:
-    """Everything after the connection's beginning happens that much later."""
+    """The visit, with everything after the connection's start later by `by_ms`."""
 
     def moved(ms: float | None) -> float | None:
         return None if ms is None else ms + by_ms

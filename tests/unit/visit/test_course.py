@@ -18,8 +18,8 @@ ROUND = 100
 
 
 def at(slots: dict[int, int], *, dropped: dict[int, int] | None = None, slot_ms: int = 1) -> Visit:
-    """A visit whose only answer comes from 100 to 1100 ms, and whose link carried these bytes, by
-    slot, both ways."""
+    """A visit whose only answer arrives from 100 to 1100 ms. The link carried these bytes per slot,
+    both ways."""
     lost = dropped or {}
     course = Timeline(
         start_us=1_000_000_000,
@@ -78,7 +78,7 @@ def test_a_chain_of_short_answers_is_no_window():
 def test_only_what_was_due_is_missed():
     early = at(bursts(64_000, 0))
     assert idle_ms(early, PATH, "down") == 1000
-    assert idle_ms(early, PATH, "up") is None  # nothing was uploaded
+    assert idle_ms(early, PATH, "up") is None  # no upload took place
     undue = structs.replace(early.requests[0], response_start_ms=None)
     assert idle_ms(structs.replace(early, requests=(undue,)), PATH, "down") is None
 
@@ -92,7 +92,7 @@ def test_an_old_capsule_tells_nothing():
     old = made.visit()
     for measure in (idle_ms, flight_bytes, flights):
         assert measure(old, PATH, "down") is None
-    assert crowd_drops(old, PATH) == 0  # its counters say so
+    assert crowd_drops(old, PATH) == 0  # its counters show it
     full = structs.replace(old.link, up=structs.replace(old.link.up, dropped_queue=3))
     assert crowd_drops(structs.replace(old, link=full), PATH) is None
 

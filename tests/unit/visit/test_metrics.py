@@ -56,7 +56,7 @@ def test_objects_with_and_without_queueing():
 
 
 def chain(*parts: tuple[str, str, int], protocol="h2"):
-    """(url, initiator, bytes) as requests that all ended early enough to count."""
+    """Requests from (url, initiator, bytes), all of which ended before the load event."""
     return tuple(
         structs.replace(
             made.request(url, protocol, 0.0),

@@ -56,7 +56,7 @@ def test_what_names_no_object_is_answered_with_an_example(name):
 
 
 def timed(folder, ends, **changes):
-    """A capsule whose visits fetched the object by then; None is a load that never did."""
+    """A capsule whose visits fetched the object by these times; None is a load that never did."""
     of = study(**changes)
     with Capsule.create(folder, Manifest(study=of, starts=(START,))) as made_:
         for plain in capsule(folder.with_name(folder.name + "-plain"), {"h2": ends}).visits():

@@ -1,4 +1,5 @@
-"""A browser that stamps early data late gets no send time for it, whatever its server logs."""
+"""Requests whose early data a browser timestamps late get no send time, whatever the server
+logs."""
 
 import made
 from dragstrip.browsers.exchanges import Exchange

@@ -1,4 +1,4 @@
-"""What is shown while a study runs is what its report says of the same visits."""
+"""The live page of a study shows the same as its report about the same visits."""
 
 import pytest
 import simulate

@@ -201,8 +201,8 @@ pub struct Packet {
     pub line_ns: u64,
     /// Set if the packet was in the queue when the link changed.
     pub resumed: Option<Resumed>,
-    /// Was in the link when it changed, or waits for one that was: its times are of more than one
-    /// link.
+    /// Whether the packet was in the link when it changed, or waits behind such a packet: its times
+    /// belong to more than one link.
     pub straddles: bool,
     pub dropped: Option<DropCause>,
     /// Whether the link marks the packet Congestion Experienced when it sends it.
@@ -353,9 +353,9 @@ impl Pipeline {
         }
     }
 
-    /// Becomes `next`, whose effects have the same places, at `now_ns`. What waits for the line waits
-    /// for the new one, and what has crossed of it has crossed, unless it is dropped. What is on its
-    /// way leaves when it would have, and nothing that comes later overtakes it.
+    /// Becomes `next` at `now_ns`; its effects have the same places. Packets that wait for the line
+    /// wait for the new line, and keep the bytes that have crossed, unless they are dropped.
+    /// Packets on their way leave when they would have left, and no later packet overtakes them.
     pub fn change(&mut self, now_ns: u64, mut next: Self, queue: Waiting) {
         while let Some(left) = self.step(now_ns) {
             self.left.push_back(left);

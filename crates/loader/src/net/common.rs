@@ -43,7 +43,7 @@ pub(super) fn multiplexed(request: &Outgoing, version: Version) -> Result<Reques
     Ok(out)
 }
 
-/// Adds to what the protocol wrote what the page says.
+/// Adds the page's headers to those that the protocol wrote.
 pub(super) fn complete<B>(
     mut out: request::Builder,
     request: &Outgoing,

@@ -1,4 +1,4 @@
-//! What a certificate chain is to be like.
+//! The properties of a certificate chain.
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,7 @@ impl Kind {
     /// Kinds with a root certificate.
     pub(crate) const ROOTED: [Self; 4] = [Self::Ecdsa, Self::Rsa, Self::MlDsa44, Self::MlDsa65];
 
-    /// The kind whose sizes it has, unless these are its own.
+    /// The kind whose sizes this kind copies; None if it has its own sizes.
     pub(crate) fn size_of(self) -> Option<Self> {
         match self {
             Self::SizeOfMlDsa44 => Some(Self::MlDsa44),
@@ -48,7 +48,7 @@ impl Kind {
         }
     }
 
-    /// The kind whose keys it has.
+    /// The kind whose keys this kind uses.
     pub(crate) fn keys(self) -> Self {
         self.size_of().map_or(self, |_| Self::Ecdsa)
     }

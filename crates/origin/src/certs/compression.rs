@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::shown;
 
-/// What the server offers to compress with. It does so for clients that can read it.
+/// The compression that the server offers to clients that can read it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Compression {
@@ -28,7 +28,7 @@ impl Compression {
     }
 }
 
-/// Tells the connection whose handshake it is what it made.
+/// A compressor that tells the connection of the handshake how long the message became.
 #[derive(Debug)]
 struct Told(&'static dyn CertCompressor);
 

@@ -1,7 +1,7 @@
-//! Keys of certificates: ECDSA's by ring, so that they are as they always were, and the others by aws-lc.
-//!
-//! aws-lc takes randomness from the processor, which differs between two runs in virtual time. A signature
-//! of ECDSA is 70 to 72 bytes long, by chance; those of RSA and ML-DSA always have the same length.
+//! Keys of certificates. ring makes the keys of ECDSA, as in earlier versions; aws-lc makes the
+//! others. aws-lc takes randomness from the processor, which differs between two runs in virtual
+//! time. A signature of ECDSA is 70 to 72 bytes long, by chance; those of RSA and ML-DSA always
+//! have the same length.
 
 use anyhow::Result;
 use base64::Engine;

@@ -1,4 +1,4 @@
-//! Key exchange in a group that was asked for, which tells the connection of it.
+//! Key exchange in the requested group, which the connection learns.
 
 use rustls::crypto::ring::kx_group::{SECP256R1, SECP384R1, X25519};
 use rustls::crypto::{
@@ -25,7 +25,8 @@ pub enum KeyShare {
 impl KeyShare {
     pub(crate) const ALL: [Self; 3] = [Self::X25519, Self::X25519MLKEM768, Self::P256];
 
-    /// What the server accepts, best first. Of the default, clients without X25519 get another curve.
+    /// The groups that the server accepts, best first. By default, clients without X25519 get
+    /// another curve.
     pub(crate) fn groups(self) -> Vec<&'static dyn SupportedKxGroup> {
         match self {
             Self::X25519 => vec![&CURVE, &NIST, &LARGE_NIST],
@@ -49,7 +50,7 @@ static NIST: Told = Told(&SECP256R1);
 static LARGE_NIST: Told = Told(&SECP384R1);
 static HYBRID: Told = Told(&X25519MLKEM768);
 
-/// Tells the connection whose handshake it is.
+/// A group that tells the connection of the handshake that keys were exchanged in it.
 #[derive(Debug)]
 struct Told(&'static &'static dyn SupportedKxGroup);
 

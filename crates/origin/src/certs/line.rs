@@ -26,7 +26,7 @@ const VALID_DAYS: i64 = 90;
 /// Encoded object identifiers of a common name and an organizational unit.
 const COMMON_NAME: &[u8] = &[6, 3, 85, 4, 3];
 const UNIT: &[u8] = &[6, 3, 85, 4, 11];
-/// A signature of ECDSA varies by that many bytes.
+/// Bytes by which the length of an ECDSA signature varies.
 const VARIES: usize = 2;
 
 pub(super) struct Line {
@@ -34,15 +34,16 @@ pub(super) struct Line {
     /// Common name of the intermediates.
     name: String,
     root: Arc<Issuer>,
-    /// The first is the root's, and each other one that of the one before.
+    /// The intermediates: the root issued the first, and each issued the next.
     intermediates: Mutex<Vec<Arc<Issuer>>>,
-    /// One key for all leaves: making one per host would buy nothing.
+    /// The key of all leaves. A separate key per host would change nothing.
     pub leaf_key: Key,
     signer: Arc<dyn SigningKey>,
-    /// Chains have the sizes of this one's.
+    /// The line whose chains these chains match in size; None if they have their own sizes.
     like: Option<Arc<Self>>,
-    /// rcgen makes serial numbers of the key, which is one for all, and NSS, with which old Chromiums
-    /// verify, takes no two certificates of one issuer with the same number (RFC 5280 section 4.1.2.2).
+    /// The last serial number. rcgen derives serial numbers from the key, which all leaves share.
+    /// NSS, with which old Chromiums verify, takes no two certificates of one issuer with the same
+    /// number (RFC 5280 section 4.1.2.2).
     last_serial: AtomicU64,
 }
 
@@ -154,8 +155,8 @@ impl Line {
         self.signed(hosts, chain, filler, &above[0])
     }
 
-    /// A leaf with made-up names, until the chain is long enough. A signature of ECDSA takes 70 to 72
-    /// bytes of it.
+    /// Makes a leaf with enough made-up names for the chain's length. An ECDSA signature takes 70
+    /// to 72 bytes of that length.
     fn filled(
         &self,
         hosts: &[String],
@@ -206,7 +207,8 @@ impl Line {
     }
 }
 
-/// The filler with which `length` gives the target, within what a signature varies by.
+/// Finds the filler for which `length` returns the target, give or take the variation of a
+/// signature.
 fn fitting(
     place: &str,
     target: usize,
@@ -224,7 +226,7 @@ fn fitting(
     anyhow::bail!("{place}: no filler gives {target} bytes")
 }
 
-/// What tells intermediates of one name apart; the very first has none.
+/// The organizational unit, which distinguishes intermediates of one name; the first has none.
 fn unit(kind: Kind, level: usize) -> Option<String> {
     (kind != Kind::Ecdsa || level > 0).then(|| format!("{} {level}", kind.name()))
 }
@@ -252,7 +254,7 @@ fn params(name: &str, unit: Option<&str>) -> CertificateParams {
     params
 }
 
-/// Such a name as `params` writes it.
+/// Encodes a name as `params` writes it.
 fn encoded(name: &str, unit: Option<&str>) -> Vec<u8> {
     let one = |kind: &[u8], text: &str| {
         let pair = value(SEQUENCE, &[kind, &value(UTF8, &[text.as_bytes()])]);

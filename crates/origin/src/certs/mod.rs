@@ -36,20 +36,20 @@ pub(crate) use key_share::group_name;
 pub use shown::Shown;
 pub(crate) use shown::{Chains, Showing};
 
-/// All that a certificate covers, in its order.
+/// All names that a certificate covers, in its order.
 type Names = Arc<[String]>;
 
 /// Issues each certificate once.
 pub struct Authority {
-    /// Made at the first use, for another kind than ECDSA's draws random numbers that no seed
-    /// determines (`key`).
+    /// The roots by kind, each made at its first use: keys of kinds other than ECDSA depend on no
+    /// seed (`key`).
     roots: Mutex<BTreeMap<Kind, Arc<Issuer>>>,
     /// Name of the intermediates. It is unique, because browsers report a host's issuer by name.
     name: String,
-    /// Made at the first use.
+    /// The line of each kind, made at its first use.
     lines: Mutex<HashMap<Kind, Arc<Line>>>,
-    /// Certificates by what they cover and what the chain is like: no stack's chains ever stand in for
-    /// another's.
+    /// Certificates by the names that they cover and by chain, so no stack gets another stack's
+    /// chain.
     issued: Mutex<HashMap<(Names, Chain), Arc<CertifiedKey>>>,
     /// The names that each host's certificate covers. Other hosts have their own certificates.
     shared: Mutex<HashMap<String, Names>>,

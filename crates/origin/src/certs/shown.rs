@@ -27,7 +27,7 @@ pub struct Shown {
     pub compressed_bytes: Option<usize>,
 }
 
-/// What one connection's handshake did; empty before.
+/// What one connection's handshake showed; empty before it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Showing(Arc<Mutex<Done>>);
 

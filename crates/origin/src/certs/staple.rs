@@ -19,7 +19,7 @@ const SUCCESSFUL: u8 = 0;
 const GOOD: &[u8] = &[0x80, 0];
 const VALID: Duration = Duration::days(7);
 
-/// Whom the response is about, and who says it.
+/// The certificate that the response is about, and the issuer that signs it.
 pub(super) struct About<'a> {
     /// The issuer's name, encoded.
     pub issuer: &'a [u8],

@@ -114,18 +114,18 @@ pub(crate) struct Bbr3 {
     full_bandwidth: f64,
     full_rounds: u32,
     full_now: bool,
-    /// The pipe was full once.
+    /// Whether the pipe was ever full.
     filled: bool,
     drain_round: u64,
     phase: Phase,
-    /// What is lost now was sent by a probe.
+    /// Whether packets that are lost now were sent by a probe.
     probing: bool,
     cycle_since: Instant,
     wait: Duration,
     reno_rounds: u64,
     rounds_since_probe: u64,
     limited_in_round: bool,
-    /// The window kept the sender from sending more in the last round.
+    /// Whether the window limited the sender in the last round.
     limited: bool,
     idle_restart: bool,
     in_flight: u64,
@@ -265,7 +265,7 @@ impl Bbr3 {
             .max(2 * self.mtu)
     }
 
-    /// 5.2.3.
+    /// Updates the model and the control by a batch of acknowledgements (5.2.3).
     fn update(&mut self, now: Instant, sample: Sample) {
         self.sample = Some(sample);
         self.bounds.saw(&sample);
@@ -314,7 +314,7 @@ impl Bbr3 {
         self.round_ends = self.sampler.delivered;
     }
 
-    /// 5.5.5.
+    /// Updates the estimated bandwidth (5.5.5).
     fn update_bandwidth(&mut self, sample: &Sample) {
         let Some(rate) = sample.rate else { return };
         if rate >= self.max_bandwidth() || !sample.app_limited {
@@ -322,7 +322,7 @@ impl Bbr3 {
         }
     }
 
-    /// 5.5.9.
+    /// Updates the degree of aggregation (5.5.9).
     fn update_aggregation(&mut self, now: Instant) {
         let bandwidth = self.bandwidth();
         let of = &mut self.aggregation;
@@ -346,7 +346,7 @@ impl Bbr3 {
         }
     }
 
-    /// 5.3.1.2.
+    /// Checks whether the startup has filled the pipe (5.3.1.2).
     fn check_full(&mut self, sample: &Sample) {
         if self.full_now || !self.round_start || sample.app_limited {
             return;
@@ -375,7 +375,7 @@ impl Bbr3 {
         );
     }
 
-    /// 5.3.1.3.
+    /// Checks whether losses end the startup (5.3.1.3).
     fn check_losses(&mut self, sample: &Sample) {
         if !self.loss_round_start {
             return;
@@ -417,7 +417,7 @@ impl Bbr3 {
         }
     }
 
-    /// 5.3.3.6.
+    /// Adapts the long-term bound of bytes under way (5.3.3.6).
     fn adapt_long(&mut self, sample: &Sample) {
         match self.phase {
             Phase::Starting if self.round_start => self.phase = Phase::Feedback,
@@ -493,7 +493,7 @@ impl Bbr3 {
         self.bounds.start_up(self.window, self.mtu);
     }
 
-    /// 5.3.4.3.
+    /// Updates the least round trip, and when it is probed (5.3.4.3).
     fn update_min_rtt(&mut self, now: Instant, rtt: Duration) {
         if self.min_rtt.is_none() {
             self.rate = initial_rate(self.initial_window, rtt);
@@ -557,7 +557,7 @@ impl Bbr3 {
         }
     }
 
-    /// 5.6.2.
+    /// Sets the pacing rate (5.6.2).
     fn set_rate(&mut self, gain: f64) {
         let rate = gain * self.bandwidth() * MARGIN;
         if rate > 0.0 && (self.filled || rate > self.rate) {
@@ -565,7 +565,7 @@ impl Bbr3 {
         }
     }
 
-    /// 5.6.4.6.
+    /// Sets the congestion window (5.6.4.6).
     fn set_window(&mut self) {
         let extra = self.aggregation.most[0].max(self.aggregation.most[1]);
         let product = self.product(self.bandwidth(), self.window_gain());
@@ -660,7 +660,7 @@ impl Law for Bbr3 {
         self.acked = 0;
     }
 
-    /// 5.5.10.2.
+    /// Handles a loss, which may end a probe (5.5.10.2).
     fn on_lost(&mut self, loss: Loss) {
         self.in_flight = loss.in_flight;
         let lost = self.sampler.on_lost(loss.sent, loss.bytes);

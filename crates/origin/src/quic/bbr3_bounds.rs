@@ -5,7 +5,7 @@ use crate::quic::delivery::{Lost, Sample};
 
 /// 2.7: share of losses up to which a path is well.
 const LOSS_SHARE: f64 = 0.02;
-/// What a round with losses leaves.
+/// Share of a bound that remains after a round with losses.
 const BETA: f64 = 0.7;
 /// Share of the bound that is left to others while cruising.
 const HEADROOM: f64 = 0.15;
@@ -18,7 +18,7 @@ pub(crate) struct Bounds {
     /// Bytes under way, of the short term and of the last probe; None without a bound.
     pub inflight_short: Option<u64>,
     pub inflight_long: Option<u64>,
-    /// The most of about a round trip.
+    /// The largest values of about the last round trip.
     bandwidth_latest: f64,
     pub inflight_latest: u64,
     pub loss_in_round: bool,
@@ -30,7 +30,7 @@ pub(crate) struct Bounds {
 struct Growth {
     rounds: u32,
     acked: u64,
-    /// Acknowledged bytes for each byte more.
+    /// Acknowledged bytes per byte by which the bound rises.
     each: u64,
 }
 
@@ -60,7 +60,7 @@ impl Bounds {
         self.inflight_latest = self.inflight_latest.max(sample.delivered);
     }
 
-    /// A round of loss signals is over.
+    /// Forgets the latest signals, because a round of loss signals is over.
     pub fn forget_latest(&mut self, sample: &Sample) {
         self.bandwidth_latest = sample.rate.unwrap_or_default();
         self.inflight_latest = sample.delivered;
@@ -102,8 +102,8 @@ impl Bounds {
         self.up.each = (window / growth).max(1);
     }
 
-    /// 5.3.3.6: `in_flight` bytes met few losses. With `up`, a probe that the window limits brought
-    /// `acked` more.
+    /// Raises the long-term bound after `in_flight` bytes with few losses (5.3.3.6). With `up`, a
+    /// probe that the window limits brought `acked` more bytes.
     pub fn raise(
         &mut self,
         in_flight: u64,

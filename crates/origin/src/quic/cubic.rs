@@ -55,7 +55,7 @@ impl Cubic {
         *self = Self::default();
     }
 
-    /// The sender had nothing to send for that long: this time does not count (5.8).
+    /// Leaves out a pause in which the sender had nothing to send (5.8).
     pub fn idle(&mut self, pause: Duration) {
         if let Some(epoch) = &mut self.epoch {
             epoch.began += pause;

@@ -53,7 +53,7 @@ pub(crate) struct Sampler {
     app_limited: Option<u64>,
     records: VecDeque<Record>,
     newest: Option<Record>,
-    /// Older packets are known until they are lost.
+    /// Whether records of packets stay until the packets are lost.
     remembers: bool,
 }
 
@@ -150,7 +150,7 @@ impl Sampler {
         })
     }
 
-    /// Packets of `bytes` are lost, the newest of which was sent then.
+    /// Handles lost packets of `bytes`, the newest of which was sent at `sent`.
     pub fn on_lost(&mut self, sent: Instant, bytes: u64) -> Option<Lost> {
         self.lost += bytes;
         let found = self.records.binary_search_by_key(&sent, |r| r.sent).ok()?;

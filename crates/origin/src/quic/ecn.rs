@@ -15,7 +15,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// The later ones of two of a packet number space: none ever falls.
+    /// Returns the later of two counts of one packet number space: counts never fall.
     pub fn later(self, other: Self) -> Self {
         Self {
             ect0: self.ect0.max(other.ect0),

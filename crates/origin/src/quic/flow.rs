@@ -66,11 +66,11 @@ pub(crate) struct View {
     /// smaller packets later.
     pub initial_window_packets: u64,
     pub window: u64,
-    /// None if packets leave as fast as the window allows.
+    /// Pacing rate; None if packets leave as fast as the window allows.
     pub rate: Option<f64>,
     /// Round trip without the time that packets waited for the clock; None until one is measured.
     pub rtt: Option<Duration>,
-    /// Packets must leave evenly within a millisecond too.
+    /// Whether packets must leave evenly within a millisecond too.
     pub fine: bool,
 }
 
@@ -115,7 +115,7 @@ impl Flow {
         unpoisoned(&self.0).view
     }
 
-    /// The client counted these packets of a space.
+    /// Records the client's counts for a packet number space.
     pub fn count(&self, space: Space, counts: Counts) {
         let known = &mut unpoisoned(&self.0).counted[space as usize];
         *known = known.later(counts);

@@ -40,7 +40,7 @@ pub(super) struct Config {
     pub heard: Heard,
     pub flow: Arc<Flow>,
     pub ecn: Ecn,
-    /// Clients may change their address, so they get spare connection ids.
+    /// Whether clients may change their address, and so get spare connection ids.
     pub spares: bool,
 }
 
@@ -163,7 +163,7 @@ struct Counting {
     inner: Box<dyn PacketKey>,
     flow: Arc<Flow>,
     space: Space,
-    /// Our packets are ECT(1).
+    /// Whether our packets are ECT(1), so that the counts of ECT(0) and ECT(1) change places.
     swap: bool,
 }
 

@@ -23,7 +23,8 @@ pub(crate) struct PacedSocket {
     /// while it accepts the connection.
     accepting: Mutex<Option<Arc<Flow>>>,
     one_at_a_time: Mutex<()>,
-    /// How packets leave. Of the connections accepted last, for all of a visit are alike.
+    /// The ECN marks with which packets leave: those of the connection accepted last, because all
+    /// connections of a visit are alike.
     ecn: Mutex<Ecn>,
 }
 

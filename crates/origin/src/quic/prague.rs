@@ -50,7 +50,7 @@ pub(crate) struct Prague {
     packets: u64,
 }
 
-/// What the share of marked packets is counted over.
+/// The round over which the share of marked packets is counted.
 #[derive(Debug, Clone, Copy)]
 struct Round {
     /// The round is over when a packet made later is acknowledged, and a virtual round trip has passed.
@@ -120,7 +120,8 @@ impl Prague {
         };
     }
 
-    /// Once in a virtual round trip, by half of the average share of marked packets.
+    /// Reduces the window by half of the average share of marked packets, at most once in a virtual
+    /// round trip.
     fn reduce(&mut self, now: Instant) {
         self.classic = None;
         let alpha = *self.alpha.get_or_insert(1.0);

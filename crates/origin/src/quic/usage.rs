@@ -2,14 +2,14 @@
 
 use std::time::Instant;
 
-/// How full the window was (`tcp_cwnd_validate`): over about a round trip, the strongest sign of it.
+/// How full the window was over about a round trip (`tcp_cwnd_validate`).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Usage {
     /// Whether the window was full.
     full: bool,
     /// Most bytes under way.
     most: f64,
-    /// Holds until a packet is acknowledged that was made then or later.
+    /// The usage holds until a packet is acknowledged that was made at this time or later.
     until: Instant,
 }
 

@@ -178,8 +178,8 @@ impl Window {
         }
     }
 
-    /// `lost` bytes are lost, the newest packet of which was made at `sent`; or none, and one was
-    /// marked (RFC 3168). `in_flight` is what is under way without them.
+    /// Handles `lost` bytes, whose newest packet was made at `sent`; with 0, a packet was marked
+    /// (RFC 3168). `in_flight` bytes are under way without them.
     pub fn lost(
         &mut self,
         now: Instant,

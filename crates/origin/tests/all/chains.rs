@@ -8,7 +8,7 @@ use http::StatusCode;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
-/// A few names more or less, and a signature of 70 to 72 bytes.
+/// Bytes by which a chain may be longer than asked: some names, and a signature of 70 to 72 bytes.
 const ABOVE: usize = 40;
 
 const KINDS: [Kind; 6] = [

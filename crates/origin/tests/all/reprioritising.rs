@@ -113,7 +113,7 @@ impl Frames {
         (kind, flags, stream, payload)
     }
 
-    /// Streams whose data comes, until one of them ends or so much has come.
+    /// Returns the streams whose data arrives, until one of them ends or `most` bytes have arrived.
     async fn data(&mut self, most: usize) -> Vec<u8> {
         let (mut streams, mut length) = (Vec::new(), 0);
         while length < most {
@@ -131,8 +131,8 @@ impl Frames {
     }
 }
 
-/// Which streams' data comes once there is room for it, if the first fills the window before these
-/// frames follow.
+/// Returns the streams whose data arrives once there is room, if the frames of `first` fill the
+/// window before those of `then` follow.
 async fn after(first: &[Vec<u8>], then: &[Vec<u8>]) -> Vec<u8> {
     let (origin, _dir) = origin(true);
     let mut client = Frames::connect(&origin).await;
@@ -267,7 +267,7 @@ async fn finish(mut stream: RecvStream) -> usize {
     length
 }
 
-/// Whether the second answer is complete before the first, if the client says this once the first
+/// Whether the second answer ends before the first, if the client sends `then` once the first
 /// begins.
 async fn overtakes(first: [&str; 2], second: [&str; 2], then: &[u8]) -> bool {
     let (origin, _dir) = origin(true);

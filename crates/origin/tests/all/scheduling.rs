@@ -157,7 +157,7 @@ async fn what_the_client_takes_again_goes_to_the_most_urgent() {
     assert_eq!(patiently(finish(urgent)).await, SMALL);
 }
 
-/// Fails where an answer never comes, which has no other sign.
+/// Fails if an answer never comes.
 async fn patiently<T>(future: impl Future<Output = T>) -> T {
     let limit = Duration::from_mins(1);
     tokio::time::timeout(limit, future)

@@ -8,7 +8,7 @@ _capsule: list[Path] = []
 
 
 def into(out: Path) -> None:
-    """Record that visits go to `out` from now on."""
+    """Record the folder `out` into which the command writes visits."""
     _capsule[:] = [out]
 
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Context, DropCause, Effect, Stage};
 use crate::model::Packet;
 
-/// A SYN with data, met by a middlebox.
+/// A SYN with data, dropped by a middlebox.
 pub const SYN_DATA: DropCause = DropCause::new("syn_data");
 
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]

@@ -10,7 +10,7 @@ use crate::model::draw::{Draws, Stream};
 use crate::model::flying::Flying;
 use crate::units::ns;
 
-/// UDP, met by such a middlebox.
+/// UDP, dropped by a middlebox that treats it worse than TCP.
 pub const LOST: DropCause = DropCause::new("udp");
 
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]

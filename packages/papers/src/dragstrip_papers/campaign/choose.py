@@ -48,7 +48,7 @@ def choose(
 
 
 class _Price:
-    """Computes the seconds that a set of cells takes, including what studies, networks and pages
+    """Computes the seconds that a set of cells takes. Each study, network and page adds a fixed
     cost once."""
 
     def __init__(self, cells: pl.DataFrame, runs: int) -> None:
