@@ -173,7 +173,7 @@ def site() -> list[bytes]:
 
 
 def kinds() -> dict[str, dict[str, bytes]]:
-    """A small recording of each kind that is no HAR, by what is imported: its files."""
+    """A small recording of each kind except HAR, by importer: its files."""
     crawl = b"".join(site())
     listed = [{"id": "1", "url": "https://a.test/", "title": "Home"}]
     half = len(site()) // 2

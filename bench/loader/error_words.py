@@ -10,7 +10,7 @@ LANTERN_RANK, LANTERN_OFF = "0.81 to 0.87", "23 to 42 %"
 
 
 def page_text(found: Any, graphs: list[str]) -> str:
-    """`found` as bench/loader/error.py gives it."""
+    """Return the page. `found` holds the cells that bench/loader/error.py finds."""
     return "\n".join([*_page(found, graphs), ""])
 
 

@@ -58,7 +58,8 @@ def absent(name: str) -> str:
 
 
 def measure(name: str, command: str, places: Mapping[str, str]) -> Mapping[str, Figures]:
-    """Runs a command in a shell; what it measured, by what. Raises `RuntimeError` if it fails."""
+    """Runs a command in a shell; returns what each tool measured. Raises `RuntimeError` if the
+    command fails."""
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=ROOT,

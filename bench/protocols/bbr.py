@@ -49,7 +49,7 @@ class Case:
         return re.sub(r"\W+", "-", self.name).strip("-")
 
 
-# 20 Mbit/s and 50 ms: the pipe holds 125 kB, and 50 ms of queue are as much again.
+# At 20 Mbit/s and 50 ms the pipe holds 125 kB, and 50 ms of queue hold as much again.
 CASES = (
     Case("deep queue", "20mbit/20mbit/25ms/0%/200ms"),
     Case("shallow queue", "20mbit/20mbit/25ms/0%/12ms"),

@@ -2,19 +2,23 @@
 
     uv run python bench/protocols/legacy_parity.py [--blocks 15] [--out docs/reference] [--redraw]
 
-Chromium 53 speaks HTTP/2 with our origin, node-spdy and Netty, and HTTP/1.1 with the latter two:
-our origin always offers HTTP/2 as well, and this browser cannot refuse it. Chromium 70 speaks
-HTTP/2 with our origin and with gquic-origin, whose gQUIC no other server has: what differs there is
-all but the transport. gQUIC itself is loaded to see that it fills the line. Stacks over TCP have
-Reno here. CUBIC leaves slow start by the rhythm of the ACKs (HyStart), so that a few packets more
-in a server's first flight may cost or save a third of the load time, and may not in the next visit.
+Chromium 53 speaks HTTP/2 with our origin, node-spdy and Netty. It speaks HTTP/1.1 with the latter
+two only, because our origin always offers HTTP/2 and this browser cannot refuse it. Chromium 70
+speaks HTTP/2 with our origin and with gquic-origin. No other server has gQUIC, so this compares
+everything but the transport. A load over gQUIC shows that it fills the line.
 
-One object over a connection that has carried its document, from request to last byte, on 25/5
-Mbit/s with 24 ms; and a page of 51 objects and 590 KB on LTE, page load time. Nothing is rerun.
-Both browsers load both from our origin, so the page shows their difference as well. Writes
-legacy-parity.md and .json, and with `--redraw` the former from the latter. Into the default folder
-also the gaps of the page's load times, which reports print beside figures (`dragstrip.study.gaps`).
-15 blocks take about 7 minutes.
+Stacks over TCP have Reno here. CUBIC leaves slow start by the rhythm of the ACKs (HyStart). A few
+more packets in a server's first flight may change the load time by a third in one visit, and not in
+the next.
+
+There are two loads. One object over a connection that has carried its document is timed from
+request to last byte, on 25/5 Mbit/s with 24 ms. A page of 51 objects and 590 KB is timed to its
+load event, on LTE. Nothing is rerun. Both browsers make both loads from our origin, so the result
+also shows how the browsers differ.
+
+Writes legacy-parity.md and .json; `--redraw` makes the page from the JSON. In the default folder it
+also writes the gaps of the page's load times, which reports print beside figures
+(`dragstrip.study.gaps`). 15 blocks take about 7 minutes.
 """
 
 import argparse

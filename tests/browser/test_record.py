@@ -1,4 +1,4 @@
-"""Record then replay: a page with everything recorders stumble over comes back as it was."""
+"""Record, then replay: a page with every known difficulty for recorders loads as it was."""
 
 import gzip
 import math

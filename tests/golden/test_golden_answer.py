@@ -137,7 +137,7 @@ def test_virtual_time_owns_up_to_a_queue_that_its_burst_of_connections_filled() 
     ("opening", "at_ms"),
     [
         ((0,), 50),  # one connection, which uploads
-        ((0, 400), 450),  # connections that open one after the other
+        ((0, 400), 450),  # connections open one after the other
         ((0, 400, 410, 420), 900),  # drops long after the connections opened
     ],
 )

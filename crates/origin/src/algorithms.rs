@@ -18,7 +18,7 @@ pub enum Congestion {
 }
 
 impl Congestion {
-    /// The kernel's name for it, or what it would be.
+    /// The kernel's name for this control, even if the kernel lacks it.
     pub fn kernel_name(self) -> &'static str {
         match self {
             Self::Cubic => "cubic",
@@ -30,7 +30,7 @@ impl Congestion {
         }
     }
 
-    /// Whether it decides its rate, so that its packets are always paced.
+    /// Whether this control sets its own rate, so that its packets are always paced.
     pub fn paces(self) -> bool {
         matches!(self, Self::Bbr | Self::Bbr3 | Self::Prague)
     }

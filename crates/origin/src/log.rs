@@ -75,10 +75,10 @@ pub struct Connection {
     pub resumed: bool,
     /// The group in which keys were exchanged; None if the handshake failed before.
     pub key_share: Option<String>,
-    /// The certificates that it sent; none when resuming.
+    /// The certificates that the connection sent; none when resuming.
     #[serde(flatten)]
     pub shown: Option<Shown>,
-    /// Whether it came back with the token of a Retry packet. TCP has none.
+    /// Whether the client came back with the token of a Retry packet. TCP has none.
     pub retried: bool,
     /// Why the handshake failed.
     #[serde(skip_serializing_if = "Option::is_none")]

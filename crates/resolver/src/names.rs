@@ -45,7 +45,7 @@ pub struct Service {
     pub alpn: Vec<String>,
     #[serde(default)]
     pub port: Option<u16>,
-    /// Whether it repeats the name's addresses as hints.
+    /// Whether the record repeats the name's addresses as hints.
     #[serde(default)]
     pub hints: bool,
 }
@@ -59,7 +59,7 @@ pub struct Lookup {
     /// The record that was asked for.
     pub kind: String,
     pub transport: &'static str,
-    /// Whether it waited for a recursive look-up.
+    /// Whether the answer waited for a recursive look-up.
     pub missed: bool,
     pub answers: usize,
 }

@@ -75,7 +75,7 @@ def read(capsule: Capsule) -> Raced:
 
 
 def picture(every: Sequence[Raced]) -> str:
-    """The figures one below the other, each as high as it was drawn."""
+    """Draw the figures below each other, each at its own height."""
     rows, top = [], 0
     for raced in every:
         svg = drawing(raced.answer, raced.pooled)

@@ -101,7 +101,7 @@ def fresh_home(
 
 
 def _certificates(file: Path) -> list[str]:
-    """Each certificate of a file in PEM; the whole text if it has none."""
+    """Return each certificate of a file in PEM; the whole text if it has none."""
     text = file.read_text()
     end = "-----END CERTIFICATE-----"
     found = [part + end for part in text.split(end)[:-1]]
@@ -109,7 +109,7 @@ def _certificates(file: Path) -> list[str]:
 
 
 def _failure(command: list[str], text: str = "") -> str:
-    """What the command says if it fails, else nothing."""
+    """Return the error of a failed command; empty if it worked."""
     done = subprocess.run(command, input=text, capture_output=True, text=True)
     return done.stderr.strip() or f"exit {done.returncode}" if done.returncode else ""
 

@@ -103,24 +103,24 @@ class LinkStep(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, om
 
     @property
     def changed(self) -> frozenset[Side]:
-        """The directions that it changes; both if it changes none."""
+        """The directions that the step changes; both if it changes none."""
         named = frozenset(side for side in STAGES if self.change(side))
         return named or frozenset(STAGES)
 
     @property
     def out(self) -> frozenset[Side]:
-        """The directions that its outage is of."""
+        """The directions that the step's outage stops."""
         if self.outage_ms is None:
             return frozenset()
         return frozenset(side for side in STAGES if self.outage in ("both", side))
 
     @property
     def end_ms(self) -> float:
-        """When its outage ends; its own time without one."""
+        """When the step's outage ends; the step's own time without an outage."""
         return self.t_ms + (self.outage_ms or 0.0)
 
     def describe(self) -> str:
-        """Say when and what: ``at 2 s: down 1 Mbit/s``."""
+        """Describe the step in words: ``at 2 s: down 1 Mbit/s``."""
         said = []
         for side in STAGES:
             change = self.change(side)

@@ -1,8 +1,6 @@
-"""Did handshakes carry the key share and the certificates that the stack claims?
-
-The origin's log and the browser both report a handshake. What neither reports stays unchecked, as
-do properties that the stack's server decides itself.
-"""
+"""Checks that handshakes carried the key share and the certificates that the stack claims. The
+origin's log and the browser both report a handshake. What neither reports stays unchecked, as do
+properties that the stack's server decides itself."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -17,8 +15,8 @@ RSA with a name and an issuer."""
 
 
 def carried(visit: Visit, stack: Stack) -> Iterator[Reason]:
-    """Reasons if a handshake had another key share or other certificates than the stack's, or a
-    Retry packet was missing or was one too many."""
+    """Yield reasons if a handshake had another key share or other certificates than the stack's, or
+    if Retry packets were missing or too many."""
     connections = [c for c in visit.connections if c.secure and not c.error]
     lies = Counter(lie for c in connections for lie in _of_log(c, stack))
     for lie, times in lies.items():
@@ -66,7 +64,7 @@ def _of_browser(request: Request, stack: Stack) -> Iterator[str]:
 
 
 def _too_small(bytes_shown: int | None, stack: Stack) -> Iterator[str]:
-    """The size of a chain that is smaller than its keys and signatures."""
+    """Yield a fault if the chain is smaller than its keys and signatures allow."""
     least = stack.chain_length * _LEAST[stack.certificate.removesuffix("-size")]
     if bytes_shown is not None and bytes_shown < least:
         yield f"the certificate chain has {bytes_shown} bytes, and {stack.certificate} has {least}"
@@ -78,8 +76,8 @@ def _fresh(request: Request) -> bool:
 
 
 def _retried(visit: Visit, stack: Stack) -> Iterator[Reason]:
-    """Reasons about Retry. Only a client without a token gets one: in a first visit, that is each
-    host's first connection."""
+    """Yield reasons about Retry. Only a client without a token gets one: in a first visit, that is
+    each host's first connection."""
     over_quic = [c for c in visit.connections if c.protocol == "h3" and c.retried is not None]
     if not stack.retry:
         if many := sum(bool(c.retried) for c in over_quic):

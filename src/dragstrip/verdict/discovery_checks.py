@@ -63,8 +63,9 @@ def discovered(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]
 
 
 def announced(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
-    """Reasons if a name lacked the HTTPS record that the stack promises, or if the browser did not
-    ask for it, or used TCP first although QUIC was announced and nothing of it was lost."""
+    """Yield reasons if a name lacked the HTTPS record that the stack promises, if the browser did
+    not ask for it, or if it used TCP first although QUIC was announced and no QUIC packet was
+    lost."""
     if not stack.by_name or visit.names is None:
         return
     path = visit.names.path
@@ -99,7 +100,7 @@ _SIDES: tuple[Side, Side] = ("up", "down")
 
 
 def _slowed(network: Network) -> bool:
-    """Whether the network treats UDP worse than TCP."""
+    """Return whether the network treats UDP worse than TCP."""
     return bool(network.up.udp or network.down.udp)
 
 

@@ -50,7 +50,7 @@ def ecn(visit: Visit, stack: Stack) -> Iterator[Reason]:
 def _in_all(
     visit: Visit, stack: Stack, capable: int, packets: int, *, lost: bool
 ) -> Iterator[Reason]:
-    """Reasons if too few or too many of a server's packets are capable of ECN."""
+    """Yield reasons if too few or too many of a server's packets are capable of ECN."""
     if not stack.ecn:
         if capable:
             yield Reason(
@@ -68,8 +68,8 @@ def _in_all(
 
 
 def _of_servers(visit: Visit, stack: Stack) -> list[FarEnd] | None:
-    """Traffic of the page's servers over the stack's transport, without background load; without
-    ECN, over either transport. None if the capsule is older than the counts."""
+    """Return the traffic of the page's servers over the stack's transport, without background load;
+    without ECN, over either transport. None if the capsule is older than the counts."""
     ends = visit.link.down.far_ends if visit.link else None
     if ends is None or any(end.ect0 is None for end in ends):
         return None

@@ -74,7 +74,7 @@ def _of_steps(got: DirectionReport, *, handover: bool, nat: bool) -> Iterator[st
 def carried(
     report: LinkReport, down: Direction, up: Direction, limits: Thresholds, clock: Clock
 ) -> Iterator[str]:
-    """Faults of a path beside the link, such as that to the resolver."""
+    """Yield faults of a path beside the link, such as the path to the resolver."""
     sides: tuple[tuple[Side, Direction], ...] = (("down", down), ("up", up))
     for side, asked in sides:
         got = report.direction(side)

@@ -1,8 +1,7 @@
-"""Did the browser take its names from the testbed's resolver, over the path that was asked for?
-
-The resolver logs each query, the path counts its packets, and the server says when a connection
-came. A browser may keep answers, ask twice, prefetch, or use an HTTPS record's address hints.
-"""
+"""Checks that the browser took its names from the testbed's resolver, over the path that was asked
+for. The resolver logs each query, the path counts its packets, and the server logs when a
+connection came. A browser may keep answers, ask twice, prefetch, or use an HTTPS record's address
+hints."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -25,7 +24,7 @@ _ADDRESSES = frozenset({"A", "AAAA", "HTTPS"})
 
 
 def resolved(visit: Visit, network: Network, limits: Thresholds, clock: Clock) -> Iterator[Reason]:
-    """Reasons if names were not looked up as the network says."""
+    """Yield reasons if names were not looked up as the network says."""
     dns = network.resolver
     if dns is None:
         return
@@ -45,7 +44,7 @@ def resolved(visit: Visit, network: Network, limits: Thresholds, clock: Clock) -
 
 
 def _taken(visit: Visit, names: NamesReport, dns: Dns) -> Iterator[Reason]:
-    """Reasons if the resolver needed another time for a name than its recursive look-up takes."""
+    """Yield reasons if a name took another time than its recursive look-up."""
     first = visit.connection == "first"
     unknown = dns.unknown(visit.addresses, visit.seed) if first else frozenset[str]()
     seen: set[tuple[str, str]] = set()
@@ -69,8 +68,8 @@ def _taken(visit: Visit, names: NamesReport, dns: Dns) -> Iterator[Reason]:
 
 
 def _connected(visit: Visit, names: NamesReport, network: Network, dns: Dns) -> Iterator[Reason]:
-    """Reasons if a first visit's connection came to a host without a look-up, or sooner than its
-    answer can have arrived and the connection's first packet crossed the link."""
+    """Yield reasons if a first visit's connection came to a host without a look-up, or sooner than
+    the answer and the connection's first packet allow."""
     told = _told(names.lookups)
     unasked, early = [], []
     for connection in sorted(visit.connections, key=lambda c: c.t_us):
@@ -94,7 +93,7 @@ def _connected(visit: Visit, names: NamesReport, network: Network, dns: Dns) -> 
 
 
 def _told(lookups: Sequence[NameLookup]) -> dict[str, int]:
-    """When the resolver first told each name's address."""
+    """Return when the resolver first answered with each name's address."""
     times: dict[str, list[int]] = defaultdict(list)
     for lookup in lookups:
         if lookup.answers and lookup.kind in _ADDRESSES:

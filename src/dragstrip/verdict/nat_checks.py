@@ -1,8 +1,6 @@
-"""Did the NAT at the client's end lose its mappings when it was asked to, and only then?
-
+"""Checks that the NAT at the client's end lost its mappings when it was asked to, and only then.
 The link reports under which address and port each UDP flow appeared. The origin logs where it last
-saw each client, and when requests came.
-"""
+saw each client, and when requests came."""
 
 from collections.abc import Iterator
 
@@ -17,8 +15,8 @@ _SLACK_MS = 50.0
 
 
 def rebound(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
-    """Yield reasons if clients' flows appeared to the origin otherwise than the network asks
-    for."""
+    """Yield reasons if clients' flows appeared to the origin under other addresses or ports than
+    the network asks for."""
     if visit.link is None:
         return
     link = visit.link
@@ -52,8 +50,8 @@ def rebound(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
 def _placed(
     connection: Connection, pairs: list[tuple[PhaseReport, LinkPhase]], stack: Stack
 ) -> bool:
-    """Tell whether a client may be seen there: where it was accepted, where a mapping led since, or
-    at another port of its own, if it may move."""
+    """Return whether the client may be seen there: where it was accepted, where a mapping led
+    since, or at another port if it may move."""
     assert connection.transport
     at = connection.transport.client_at or ""
     mappings = [pair for report, _ in pairs for pair in _mappings(report)]

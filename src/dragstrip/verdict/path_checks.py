@@ -73,9 +73,9 @@ def crossed(visit: Visit) -> Iterator[Reason]:
 
 
 def one_family(visit: Visit, network: Network) -> Iterator[Reason]:
-    """Reasons if an answer, a connection or a packet used the other address family than the
-    network's. The testbed serves a page at addresses of one family alone, so a client that falls
-    back to the other, or a server that listens on the other, shows here."""
+    """Yield reasons if an answer, a connection or a packet used another address family than the
+    network's. The testbed serves a page at addresses of one family alone, so this shows a client
+    that falls back to the other family, and a server that listens on it."""
     if not visit.addresses:
         return
     seen = {

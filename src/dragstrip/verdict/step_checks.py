@@ -1,8 +1,6 @@
-"""Did the link become what it was asked to, when it was asked to?
-
-What each phase did is judged as a whole link is (`link_checks`). These checks hold the phases
-against the steps, and the bytes that left against the rates of the phases.
-"""
+"""Checks that the link changed as asked, and when it was asked to. What each phase did is judged as
+a whole link is (`link_checks`). These checks compare the phases with the steps, and the bytes that
+left with the rates of the phases."""
 
 from collections.abc import Iterator
 
@@ -20,8 +18,8 @@ was on the line."""
 
 
 def stepped(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reason]:
-    """Yield reasons if the link changed at other times than asked, or did not, or if what left it
-    shows that it did not change."""
+    """Yield reasons if the link did not change, if it changed at other times than asked, or if the
+    bytes that left it show no change."""
     link = visit.link
     if link is None:
         return
@@ -49,7 +47,7 @@ def _changes(visit: Visit, link: LinkReport, network: Network, limits: Threshold
 
 
 def _end_ms(visit: Visit) -> float:
-    """Return a time in ms, since the navigation, before which the visit did not end."""
+    """Return a time in ms, since the navigation, at which the visit still ran."""
     ends = [r.end_ms for r in visit.requests if r.end_ms is not None]
     if visit.plt_ms is not None:
         return max(visit.plt_ms, *ends, 0.0)
@@ -66,8 +64,8 @@ def _name(phase: LinkPhase) -> str:
 def _with_ends(
     link: LinkReport, network: Network
 ) -> Iterator[tuple[PhaseReport, LinkPhase, int | None]]:
-    """Yield each phase after the first, as it was seen and as it was asked for, and when it ended;
-    None for the last."""
+    """Yield each phase after the first, as seen and as asked for, and its end; None for the
+    last."""
     ends = [report.at_us for report in link.phases[1:]]
     every = zip(link.phases, network.phases, [*ends, None], strict=False)
     for index, (report, phase, end_us) in enumerate(every):

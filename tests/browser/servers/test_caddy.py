@@ -59,7 +59,7 @@ def test_another_protocol_is_a_fallback_by_both_words(track, claimed, really):
 
 
 def test_answers_from_our_origin_are_not_caddys(track):
-    """Without the flags that lead to Caddy, the browser receives answers from our origin, and the
+    """A browser without the flags that lead to Caddy receives answers from our origin, and the
     check names it."""
     made = make(track, find_stack("caddy-h2"), led=False)
     assert told(made)[0].startswith("stack-drift: the browser received 7 answers the origin never")

@@ -101,7 +101,7 @@ def test_each_protocol_is_valid_by_the_servers_word(track, stack, protocol, conn
 
 @pytest.mark.skipif(bool(missing("spdy-origin")), reason=missing("spdy-origin"))
 def test_the_machines_temp_folder_stays_as_it_was(track):
-    """By default this browser's sound library leaves a folder there at each start."""
+    """This browser's sound library would leave a folder there at each start."""
 
     def left() -> set[Path]:
         return set(Path(tempfile.gettempdir()).glob("pulse-*"))

@@ -1,4 +1,4 @@
-"""Refusals of namespaces are told apart by what /proc says, each with its cure."""
+"""/proc distinguishes the refusals of namespaces, and each has its cure."""
 
 import pytest
 

@@ -41,8 +41,8 @@ const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
 const PROBE_RTT: Duration = Duration::from_millis(200);
 const MIN_PIPE_PACKETS: u64 = 4;
 
-/// 5.3.3.8: time between probes for bandwidth, with as much chance; or as many rounds as a Reno
-/// flow takes to grow by what is under way.
+/// Shortest time between probes for bandwidth, with as much again at random (5.3.3.8). A probe also
+/// begins after as many rounds as a Reno flow takes to grow by the bytes under way.
 const PROBE_WAIT: Duration = Duration::from_secs(2);
 const PROBE_WAIT_CHANCE_MS: u64 = 1000;
 const RENO_ROUNDS: u64 = 62;

@@ -117,8 +117,8 @@ impl crypto::ServerConfig for Config {
     }
 }
 
-/// A key of 1-RTT packets that offers no connection id, unless there are to be spare ones, and tells
-/// what a packet is for.
+/// A key of 1-RTT packets. It offers no connection ids, unless the client gets spare ones, and
+/// reports what a packet is for.
 struct Watched {
     inner: Box<dyn PacketKey>,
     flow: Arc<Flow>,

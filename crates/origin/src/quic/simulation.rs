@@ -18,7 +18,7 @@ pub(crate) struct Path {
 
 pub(crate) struct Flight<L> {
     pub law: L,
-    /// What its round trip takes beyond the path's.
+    /// Time by which the flow's round trip is longer than the path's.
     pub longer: Duration,
     /// Packets under way, by number: when sent.
     sent: BTreeMap<u64, Instant>,

@@ -251,8 +251,8 @@ impl Window {
         }
     }
 
-    /// Lets out what the reduction allows after the batch's acknowledgements. `intact` says that it
-    /// brought no loss.
+    /// Sends as much as the reduction allows after the batch's acknowledgements. `intact` says that
+    /// the batch brought no loss.
     fn reduce(&mut self, in_flight: u64, intact: bool) {
         let (in_flight, mtu) = (in_flight as f64, self.mtu);
         let newly = std::mem::take(&mut self.batch.delivered);

@@ -284,7 +284,7 @@ struct Sending {
 }
 
 impl Sending {
-    /// Returns the answer's rank, by what the client said last and what the answer states itself.
+    /// Returns the answer's rank, from the client's last priority and the answer's own.
     fn rank(&self) -> Rank {
         self.open.asked().merged(self.own).rank(self.open.nth)
     }
