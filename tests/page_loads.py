@@ -8,8 +8,7 @@ from msgspec import structs
 
 from conftest import BUSY, LENIENT, NETWORK, Track, judged, plan_of
 from dragstrip.browsers.chromium import chromium
-from dragstrip.browsers.firefox.browser import find_firefox, firefox
-from dragstrip.browsers.firefox.browser import told as lines_of
+from dragstrip.browsers.firefox.browser import find_firefox, firefox, stack_lines
 from dragstrip.model.network import Network
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
@@ -73,7 +72,7 @@ def load(
     used = find_stack(stack)
     used = structs.replace(used, browser="firefox") if which == "firefox" else used
     plan = plan_of(page, used, client=client, network=network)
-    lines = lines_of(used, track.bed.addresses)
+    lines = stack_lines(used, track.bed.addresses)
     start = (
         firefox(track.bed, used.protocol, client, lines)
         if which == "firefox"

@@ -11,6 +11,7 @@ from msgspec import structs
 from dragstrip.browsers import bodies
 from dragstrip.browsers.driven import Driven
 from dragstrip.browsers.load import Load
+from dragstrip.browsers.place import BrowserSettings
 from dragstrip.browsers.registry import kind_of
 from dragstrip.model.browsers import TODAY
 from dragstrip.model.network import Network
@@ -118,7 +119,8 @@ class Track:
             if len(self._open) >= _MOST_OPEN:
                 self._open.pop(next(iter(self._open)))[1].close()
             own = self._resources.enter_context(ExitStack())
-            start = kind_of(browser).start(self.bed, client, protocol, told, None)
+            settings = BrowserSettings(told)
+            start = kind_of(browser).start(self.bed, client, protocol, settings, None)
             self._open[key] = own.enter_context(start), own
         self._open[key] = self._open.pop(key)
         return self._open[key][0]

@@ -116,7 +116,7 @@ def visited(bed: Testbed, page: Page, stack: Stack, *modes: str) -> list[Visit]:
     client = Client(timeout_s=20)
     kind = kind_of(stack.browser)
     with ExitStack() as resources:
-        settings = kind.told(stack, bed.addresses, page.spoken, "none")
+        settings = kind.settings(stack, bed.addresses, page.spoken)
         browser = resources.enter_context(kind.start(bed, client, stack.protocol, settings, None))
         plans = [plan_of(page, stack, client=client, connection=m) for m in modes or ("first",)]
         return [judged(bed, browser, plan, LENIENT)[0] for plan in plans]

@@ -28,12 +28,8 @@ from dragstrip.browsers.load import Load, done_of, fresh_session, load
 from dragstrip.browsers.place import (
     AS_NOBODY,
     BrowserPlace,
-    asked,
-    asking,
     fresh_home,
     living_in,
-    trusted,
-    trusting,
     with_resolver,
 )
 from dragstrip.browsers.slowdown import measured
@@ -89,7 +85,7 @@ def stack_flags(
 ) -> tuple[str, ...]:
     """Command line flags for a stack's properties other than its protocol. `spoken` maps each host
     to the protocol in the page's recording; `ask` says how the browser asks for names."""
-    flags = [*asking(ask), *trusting(stack)]
+    flags: list[str] = []
     if stack.discovery == "as-recorded":
         over_quic = [host for host in addresses if "h3" in stack.protocols(host, spoken)]
         forced = ",".join(f"{host}:443" for host in over_quic)
@@ -235,16 +231,26 @@ def chromium(
     net_log: Path | None = None,
     *,
     browser: str = TODAY,
+    ask: Transport = "none",
+    every_root: bool = False,
 ) -> Iterator[Chromium]:
     """Run a browser that can only speak `protocol` and only reach the testbed's hosts.
 
     The browser trusts the origin's throw-away CA through its own certificate store, with
     verification on. `extra_flags` come last, so they override other flags. Chromium's NetLog is
     written to `net_log` when the browser ends; its `timeTickOffset` (ms) turns its times into Unix
-    time. Raises `TestbedError` and `BrowserError`.
+    time. `ask` and `every_root` are those of `BrowserSettings`. Raises `TestbedError` and
+    `BrowserError`.
     """
     with chromium_at(
-        inside(bed), protocol, client, extra_flags, net_log, browser=browser
+        inside(bed),
+        protocol,
+        client,
+        extra_flags,
+        net_log,
+        browser=browser,
+        ask=ask,
+        every_root=every_root,
     ) as started:
         yield started
 
@@ -294,12 +300,12 @@ def chromium_at(
     net_log: Path | None = None,
     *,
     browser: str = TODAY,
+    ask: Transport = "none",
+    every_root: bool = False,
 ) -> Iterator[Chromium]:
     """Run a browser in `place` that can only speak `protocol`. Raises as `chromium` does."""
     generation = generation_of(browser)
     program = generation.program()
-    ask, extra_flags = asked(extra_flags)
-    every_root, extra_flags = trusted(extra_flags)
     home = fresh_home(place, protocol, every_root=every_root)
     if ask == "doh":
         _ask_by_https(home)

@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,10 +17,6 @@ from dragstrip.model.stack import Stack
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.net.wires import RESOLVER_IP
 
-_EVERY_ROOT = "every root"
-"""The setting that makes a browser trust the roots of every kind of key."""
-_ASK = "names by "
-"""What begins the setting that makes a browser ask the testbed's resolver."""
 _UNPRIVILEGED = 65534
 AS_NOBODY = (
     "setpriv",
@@ -47,6 +43,19 @@ done
 shift
 exec "$@"
 """
+
+
+@dataclass(frozen=True)
+class BrowserSettings:
+    """The settings with which a browser starts. Stacks with equal settings share a browser."""
+
+    lines: tuple[str, ...] = ()
+    """Command line flags, lines of a hosts file or of preferences, or JSON, as the browser needs
+    them."""
+    ask: Transport = "none"
+    """How the browser asks the testbed's resolver for names."""
+    every_root: bool = False
+    """Whether the browser trusts the authority's roots of every kind of key."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +86,8 @@ def living_in(home: Path) -> tuple[str, ...]:
 def fresh_home(
     place: BrowserPlace, label: str, store_in: str = ".pki/nssdb", *, every_root: bool = False
 ) -> Path:
-    """Return a fresh HOME whose certificate store trusts the place's CA, with `every_root` its
-    roots of every kind of key. Raises `TestbedError`."""
+    """Return a fresh HOME whose certificate store trusts the place's CA. With `every_root`, it
+    trusts the CA's roots of every kind of key. Raises `TestbedError`."""
     home = Path(tempfile.mkdtemp(prefix=f"home-{label}-", dir=place.workspace))
     store = home / store_in
     store.mkdir(parents=True)
@@ -114,29 +123,10 @@ def _failure(command: list[str], text: str = "") -> str:
     return done.stderr.strip() or f"exit {done.returncode}" if done.returncode else ""
 
 
-def trusting(stack: Stack) -> tuple[str, ...]:
-    """The settings that make a browser trust the roots that the stack's certificates need. Most
-    need the usual one alone: what a browser stores of the others differs from run to run, even in
-    virtual time."""
-    return (_EVERY_ROOT,) if stack.certificate in ("rsa", *ML_DSA) else ()
-
-
-def trusted(settings: Sequence[str]) -> tuple[bool, tuple[str, ...]]:
-    """Whether a browser with these settings trusts every root, and its other settings."""
-    return _EVERY_ROOT in settings, tuple(s for s in settings if s != _EVERY_ROOT)
-
-
-def asking(how: Transport) -> tuple[str, ...]:
-    """The settings that make a browser ask the testbed's resolver."""
-    return () if how == "none" else (_ASK + how,)
-
-
-def asked(settings: Sequence[str]) -> tuple[Transport, tuple[str, ...]]:
-    """How a browser with these settings asks for names, and its other settings."""
-    others = tuple(setting for setting in settings if not setting.startswith(_ASK))
-    if len(others) == len(settings):
-        return "none", others
-    return ("doh" if _ASK + "doh" in settings else "udp"), others
+def needs_every_root(stack: Stack) -> bool:
+    """Return whether the stack's certificates need other roots than ECDSA's. Other stacks get that
+    root alone: the keys of the others differ from run to run, even in virtual time."""
+    return stack.certificate in ("rsa", *ML_DSA)
 
 
 def with_resolver(home: Path) -> tuple[str, ...]:

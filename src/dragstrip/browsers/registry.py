@@ -8,17 +8,14 @@ from pathlib import Path
 from dragstrip.browsers.chromium import chromium, chromium_version, stack_flags
 from dragstrip.browsers.chromium53.browser import chromium53, host_lines
 from dragstrip.browsers.driven import Driven
-from dragstrip.browsers.firefox.browser import firefox, firefox_version, told
-from dragstrip.browsers.loader.client import loader, loader_version
-from dragstrip.browsers.loader.client import told as told_loader
+from dragstrip.browsers.firefox.browser import firefox, firefox_version, stack_lines
+from dragstrip.browsers.loader.client import loader, loader_version, stack_settings
+from dragstrip.browsers.place import BrowserSettings, needs_every_root
 from dragstrip.model.browsers import BROWSERS, FIREFOX, LOADER, TODAY, is_path
 from dragstrip.model.names import Transport
 from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.study import Client
 from dragstrip.testbed.testbed import Testbed
-
-BrowserSettings = tuple[str, ...]
-"""Settings that start the browser for a stack, such as command line flags."""
 
 
 @dataclass(frozen=True)
@@ -27,45 +24,65 @@ class BrowserKind:
         [Testbed, Client, Protocol, BrowserSettings, Path | None], AbstractContextManager[Driven]
     ]
     """Starts the browser restricted to one protocol. The path is for the browser's log."""
-    told: Callable[[Stack, Mapping[str, str], Mapping[str, str], Transport], BrowserSettings]
-    """Returns the settings for a stack, the addresses of the testbed's hosts, a page's recorded
-    protocols by host, and how to ask for names. Stacks with equal settings share a browser."""
+    lines: Callable[[Stack, Mapping[str, str], Mapping[str, str], Transport], tuple[str, ...]]
+    """Returns `BrowserSettings.lines` for a stack, the addresses of the testbed's hosts, a page's
+    recorded protocols by host, and how to ask for names."""
     version: Callable[[], str]
     """Returns the browser's name and version. Raises `TestbedError` if the browser is missing."""
+
+    def settings(
+        self,
+        stack: Stack,
+        addresses: Mapping[str, str],
+        spoken: Mapping[str, str],
+        ask: Transport = "none",
+    ) -> BrowserSettings:
+        """Return the settings with which the browser starts for a stack; see `lines`."""
+        lines = self.lines(stack, addresses, spoken, ask)
+        return BrowserSettings(lines, ask, needs_every_root(stack))
 
 
 def _chromium(name: str) -> BrowserKind:
     def start(
-        bed: Testbed, client: Client, protocol: Protocol, told: BrowserSettings, log: Path | None
+        bed: Testbed, client: Client, protocol: Protocol, of: BrowserSettings, log: Path | None
     ) -> AbstractContextManager[Driven]:
-        return chromium(bed, protocol, client, told, log, browser=name)
+        return chromium(
+            bed,
+            protocol,
+            client,
+            of.lines,
+            log,
+            browser=name,
+            ask=of.ask,
+            every_root=of.every_root,
+        )
 
     return BrowserKind(start, stack_flags, lambda: chromium_version(name))
 
 
 def _chromium53(
-    bed: Testbed, client: Client, protocol: Protocol, told: BrowserSettings, log: Path | None
+    bed: Testbed, client: Client, protocol: Protocol, of: BrowserSettings, log: Path | None
 ) -> AbstractContextManager[Driven]:
-    return chromium53(bed, client, told)
+    return chromium53(bed, client, of.lines, every_root=of.every_root)
 
 
 def _firefox(
-    bed: Testbed, client: Client, protocol: Protocol, told: BrowserSettings, log: Path | None
+    bed: Testbed, client: Client, protocol: Protocol, of: BrowserSettings, log: Path | None
 ) -> AbstractContextManager[Driven]:
-    return firefox(bed, protocol, client, told)
+    return firefox(bed, protocol, client, of.lines, ask=of.ask, every_root=of.every_root)
 
 
 def _loader(
-    bed: Testbed, client: Client, protocol: Protocol, told: BrowserSettings, log: Path | None
+    bed: Testbed, client: Client, protocol: Protocol, of: BrowserSettings, log: Path | None
 ) -> AbstractContextManager[Driven]:
-    return loader(bed, client, told)
+    return loader(bed, client, of.lines, every_root=of.every_root)
 
 
 _KINDS: Mapping[str, BrowserKind] = {
     **{name: _chromium(name) for name in BROWSERS},
     "chromium53": BrowserKind(_chromium53, host_lines, lambda: chromium_version("chromium53")),
-    FIREFOX: BrowserKind(_firefox, told, firefox_version),
-    LOADER: BrowserKind(_loader, told_loader, loader_version),
+    FIREFOX: BrowserKind(_firefox, stack_lines, firefox_version),
+    LOADER: BrowserKind(_loader, stack_settings, loader_version),
 }
 
 

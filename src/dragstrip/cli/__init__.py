@@ -48,7 +48,7 @@ def main() -> None:
     if code == exits.INTERRUPTED:
         from dragstrip.cli.study import resume
 
-        _fail(resume.told(), exits.INTERRUPTED)
+        _fail(resume.message(), exits.INTERRUPTED)
     sys.exit(code)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from dragstrip.browsers.driven import Driven
+from dragstrip.browsers.place import BrowserSettings
 from dragstrip.browsers.registry import kind_of
 from dragstrip.model.browsers import TODAY
 from dragstrip.model.errors import InputError
@@ -17,14 +18,15 @@ from dragstrip.model.study import Client
 from dragstrip.model.visit import OF_BROWSERS
 from dragstrip.testbed.testbed import Testbed
 
-OpenBrowser = tuple[str, Protocol, tuple[str, ...]]
-"""Name, protocol and flags of a browser. Visits for which all three are equal share a browser."""
+OpenBrowser = tuple[str, Protocol, BrowserSettings]
+"""Name, protocol and settings of a browser. Visits for which all three are equal share a
+browser."""
 _MOST_OPEN = 8
 """Most open browsers per session. A Firefox takes about 400 MB; a guest has 6 GB."""
 
 
 class OpenBrowsers:
-    """One browser per protocol and set of flags, started when first needed.
+    """One browser per protocol and settings, started when first needed.
 
     If too many are open, the least recently used one is closed, and `closed` is called with it.
     """
@@ -45,7 +47,7 @@ class OpenBrowsers:
         self._closed = closed
         self._open: dict[OpenBrowser, tuple[Driven, contextlib.ExitStack]] = {}
         """Open browsers, least recently used first."""
-        self._quic_flags: dict[str, tuple[str, ...]] = {}
+        self._quic_flags: dict[str, BrowserSettings] = {}
 
     def needed(self, page: Page, stack: Stack, ask: Transport = "none") -> OpenBrowser:
         """Return which browser loads this page over this stack. `ask` says how it asks for
@@ -54,8 +56,9 @@ class OpenBrowsers:
             if page.url not in self._quic_flags:
                 self._quic_flags[page.url] = self._where_quic_is(page)
             return stack.browser, "h3", self._quic_flags[page.url]
-        flags = kind_of(stack.browser).told(stack, self._bed.addresses, page.spoken, ask)
-        return stack.browser, stack.protocol, flags
+        kind = kind_of(stack.browser)
+        settings = kind.settings(stack, self._bed.addresses, page.spoken, ask)
+        return stack.browser, stack.protocol, settings
 
     def get(self, needed: OpenBrowser) -> Driven:
         """Return this browser; start it if it does not run. Raises `TestbedError`,
@@ -71,23 +74,23 @@ class OpenBrowsers:
 
     def started(self, needed: OpenBrowser) -> contextlib.AbstractContextManager[Driven]:
         """Start a browser of this kind for one use; it is not kept open."""
-        name, protocol, flags = needed
+        name, protocol, settings = needed
         log = self._net_log(protocol)
-        return kind_of(name).start(self._bed, self._client, protocol, flags, log)
+        return kind_of(name).start(self._bed, self._client, protocol, settings, log)
 
     def _close(self, browser: OpenBrowser) -> None:
         _, stack = self._open.pop(browser)
         stack.close()
         self._closed(browser)
 
-    def _where_quic_is(self, page: Page) -> tuple[str, ...]:
-        """Return flags that force QUIC on the hosts of a live page that support it.
+    def _where_quic_is(self, page: Page) -> BrowserSettings:
+        """Return settings that force QUIC on the hosts of a live page that support it.
 
         If QUIC were forced on every host, hosts without it would fail. Raises `InputError`.
         """
         self._bed.link.passthrough()
         with (
-            kind_of(TODAY).start(self._bed, self._client, "h3", (), None) as browser,
+            kind_of(TODAY).start(self._bed, self._client, "h3", BrowserSettings(), None) as browser,
             browser.fresh_tab(self._client) as tab,
         ):
             tried = tab.load(page.url)
@@ -95,7 +98,7 @@ class OpenBrowsers:
         if urlsplit(page.url).hostname not in hosts:
             raise InputError(f"{page.url} does not answer over HTTP/3; race it with other stacks")
         forced = ",".join(f"{host}:443" for host in sorted(hosts))
-        return (f"--origin-to-force-quic-on={forced}",)
+        return BrowserSettings((f"--origin-to-force-quic-on={forced}",))
 
     def _net_log(self, protocol: Protocol) -> Path | None:
         """Return the path for a NetLog. Each started browser has its own."""

@@ -84,8 +84,8 @@ def check(page: Page, client: Client, clock: Clock = REAL, browser: str = TODAY)
             stack = Stack(name=protocol, protocol=protocol, browser=browser)
             bed.origin.tune(stack)
             bed.origin.log()
-            told = kind.told(stack, bed.addresses, page.spoken, "none")
-            with kind.start(bed, client, protocol, told, None) as started:
+            settings = kind.settings(stack, bed.addresses, page.spoken)
+            with kind.start(bed, client, protocol, settings, None) as started:
                 with started.fresh_tab(patient, page) as tab:
                     loaded = tab.load(page.url)
                     ended = loaded.outcome == "loaded"

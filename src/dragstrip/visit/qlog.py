@@ -55,7 +55,7 @@ def trace(sequence: bytes, connection: Connection, visit: Visit) -> QlogTrace:
     negative."""
     shift_ms = (connection.t_us - visit.started_us) / 1000
     _, *records = (r for r in sequence.split(_RECORD) if r.endswith(b"\n"))  # the head, and events
-    events = [_mended(msgspec.json.decode(r), shift_ms) for r in records]
+    events = [_corrected(msgspec.json.decode(r), shift_ms) for r in records]
     return {
         "title": f"{connection.host}, connection {connection.id}",
         "vantage_point": {"name": "dragstrip-origin", "type": "server"},
@@ -84,7 +84,7 @@ def read_windows(source: Path) -> dict[int, list[Window]]:
     return windows
 
 
-def _mended(event: dict[str, Any], shift_ms: float) -> dict[str, Any]:
+def _corrected(event: dict[str, Any], shift_ms: float) -> dict[str, Any]:
     data = event["data"]
     del event["group_id"]  # the client's connection id, which Chromium leaves empty
     in_ms = {name: data[name] * 1000 for name in _ROUND_TRIPS if name in data}

@@ -9,8 +9,7 @@ from msgspec import structs
 
 import ours
 from conftest import CLIENT, NETWORK, Track, judged, plan_of, told
-from dragstrip.browsers.firefox.browser import find_firefox, firefox
-from dragstrip.browsers.firefox.browser import told as lines_of
+from dragstrip.browsers.firefox.browser import find_firefox, firefox, stack_lines
 from dragstrip.model.browsers import FIREFOX
 from dragstrip.model.network import Network
 from dragstrip.model.stack import ConnectionMode
@@ -52,7 +51,7 @@ def make(
     plan = plan_of(
         page, used, network=network, connection=connection, client=client, artefacts=artefacts
     )
-    lines = [line for line in lines_of(used, track.bed.addresses) if without not in line]
+    lines = [line for line in stack_lines(used, track.bed.addresses) if without not in line]
     keeping = structs.replace(CLIENT, pcap=client.pcap)
     browser = track.browser(used.protocol, *lines, browser=FIREFOX, client=keeping)
     return judged(track.bed, browser, plan)[0]
@@ -136,7 +135,7 @@ def test_its_packets_can_be_read(track, protocol, tmp_path):
 def test_nothing_of_it_stays_behind(track):
     before, page = running(), track.page("6x20KB", hosts=3)
     track.bed.origin.serve(page)
-    lines = lines_of(find_stack("h2-firefox"), track.bed.addresses)
+    lines = stack_lines(find_stack("h2-firefox"), track.bed.addresses)
     with firefox(track.bed, "h2", CLIENT, lines) as browser, browser.fresh_tab(CLIENT) as tab:
         assert tab.load(page.url).outcome == "loaded"
         assert running() - before  # earlier processes may have ended meanwhile

@@ -20,8 +20,8 @@ def test_it_is_held_to_a_protocol_and_says_what_it_is(track, protocol, tmp_path)
     page = track.page("6x20KB", hosts=3)
     track.bed.origin.serve(page)
     kind = kind_of(stack.browser)
-    lines = kind.told(stack, track.bed.addresses, page.spoken, "none")
-    with kind.start(track.bed, plan_of(page, stack).client, protocol, lines, None) as browser:
+    settings = kind.settings(stack, track.bed.addresses, page.spoken)
+    with kind.start(track.bed, plan_of(page, stack).client, protocol, settings, None) as browser:
         made = judged(track.bed, browser, plan_of(page, stack))[0]
     assert told(made) == []
     assert {r.protocol for r in made.requests} == {protocol}

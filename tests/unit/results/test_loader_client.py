@@ -5,7 +5,7 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from dragstrip.browsers.loader.client import told
+from dragstrip.browsers.loader.client import stack_settings
 from dragstrip.browsers.loader.headers import headers
 from dragstrip.browsers.loader.wire import (
     Error,
@@ -194,7 +194,7 @@ def test_an_error_that_chromium_has_a_name_for_keeps_it(error, said):
 
 
 def test_what_it_learns_of_a_stack():
-    fields = msgspec.json.decode(told(find_stack("QUIC"), {"a.test": "10.64.1.1"})[0])
+    fields = msgspec.json.decode(stack_settings(find_stack("QUIC"), {"a.test": "10.64.1.1"})[0])
     assert fields["protocol"] == "h3"
     assert fields["tls"] == {
         "version": "1.3",
@@ -206,10 +206,10 @@ def test_what_it_learns_of_a_stack():
     nginx = find_stack("nginx-h3")
     place = f"10.64.1.1:{port_of(nginx.serving)}"
     assert port_of(nginx.serving) != 443
-    fields = msgspec.json.decode(told(nginx, {"a.test": "10.64.1.1"})[0])
+    fields = msgspec.json.decode(stack_settings(nginx, {"a.test": "10.64.1.1"})[0])
     assert fields["hosts"] == {"a.test": place}
     mixed = msgspec.json.decode(
-        told(find_stack("as-recorded"), {"a.test": "1.1.1.1"}, {"a.test": "h1"})[0]
+        stack_settings(find_stack("as-recorded"), {"a.test": "1.1.1.1"}, {"a.test": "h1"})[0]
     )
     assert mixed["protocol"]["a.test"] == "h1"
 

@@ -32,8 +32,6 @@ from dragstrip.browsers.place import (
     child,
     fresh_home,
     living_in,
-    trusted,
-    trusting,
     with_names,
 )
 from dragstrip.model.names import Transport
@@ -57,11 +55,18 @@ class Chromium53:
     """Always None: this browser writes no TLS secrets."""
 
     def __init__(
-        self, place: BrowserPlace, client: Client, hosts: Sequence[str], display: str
+        self,
+        place: BrowserPlace,
+        client: Client,
+        hosts: Sequence[str],
+        display: str,
+        *,
+        every_root: bool = False,
     ) -> None:
         self._place = place
         self._client = client
-        self._every_root, self._hosts = trusted(hosts)
+        self._hosts = hosts
+        self._every_root = every_root
         self._display = display
         self._program = installed("chromium53")
         self._ports = itertools.count(_FIRST_PORT)
@@ -188,11 +193,14 @@ def _x_server(place: BrowserPlace, client: Client) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def chromium53(bed: Testbed, client: Client, hosts: Sequence[str]) -> Iterator[Chromium53]:
-    """Start the browser. It resolves only the names in `hosts`, which are lines of a hosts file."""
+def chromium53(
+    bed: Testbed, client: Client, hosts: Sequence[str], *, every_root: bool = False
+) -> Iterator[Chromium53]:
+    """Start the browser. It resolves only the names in `hosts`, which are lines of a hosts file.
+    `every_root` is that of `BrowserSettings`."""
     place = inside(bed)
     with _x_server(place, client) as display:
-        yield Chromium53(place, client, hosts, display)
+        yield Chromium53(place, client, hosts, display, every_root=every_root)
 
 
 def host_lines(
@@ -203,4 +211,4 @@ def host_lines(
 ) -> tuple[str, ...]:
     """Return lines of a hosts file that map the testbed's hosts to the stack's server."""
     found = addresses_of(stack.serving, addresses)
-    return (*(f"{ip} {host}" for host, ip in found.items()), *trusting(stack))
+    return tuple(f"{ip} {host}" for host, ip in found.items())

@@ -27,13 +27,9 @@ from dragstrip.browsers.firefox import bidi
 from dragstrip.browsers.load import Load, done_of
 from dragstrip.browsers.place import (
     AS_NOBODY,
-    asked,
-    asking,
     child,
     fresh_home,
     living_in,
-    trusted,
-    trusting,
     with_names,
     with_resolver,
 )
@@ -110,7 +106,7 @@ _PROTOCOL: Mapping[str, Mapping[str, Preference]] = {
 }
 
 
-def told(
+def stack_lines(
     stack: Stack,
     addresses: Mapping[str, str],
     spoken: Mapping[str, str] = MappingProxyType({}),
@@ -131,9 +127,8 @@ def told(
         wanted["network.http.http3.alt-svc-mapping-for-testing"] = known
         wanted["network.http.http3.force-use-alt-svc-mapping-for-testing"] = True
         wanted["network.http.http3.backup_timer_delay"] = 0  # no TCP connection opened as a reserve
-    lines = asking(ask) or (f"{ip} {host}" for host, ip in found.items())
-    preferences = (_line(name, value) for name, value in wanted.items())
-    return (*lines, *preferences, *trusting(stack))
+    hosts = (f"{ip} {host}" for host, ip in found.items()) if ask == "none" else ()
+    return (*hosts, *(_line(name, value) for name, value in wanted.items()))
 
 
 def _line(name: str, value: Preference) -> str:
@@ -223,14 +218,21 @@ def firefox_version() -> str:
 
 @contextlib.contextmanager
 def firefox(
-    bed: Testbed, protocol: Protocol, client: Client, lines: Sequence[str]
+    bed: Testbed,
+    protocol: Protocol,
+    client: Client,
+    lines: Sequence[str],
+    *,
+    ask: Transport = "none",
+    every_root: bool = False,
 ) -> Iterator[Firefox]:
-    """Run a browser that speaks only `protocol` and reaches only the testbed's hosts. `lines` come
-    from `told`. The browser trusts the origin's throw-away CA and verifies certificates. Raises
-    `TestbedError` and `BrowserError`."""
+    """Run a browser that speaks only `protocol` and reaches only the testbed's hosts.
+
+    `lines` come from `stack_lines`; `ask` and `every_root` are those of `BrowserSettings`. The
+    browser trusts the origin's throw-away CA and verifies certificates. Raises `TestbedError` and
+    `BrowserError`.
+    """
     program, place = find_firefox(), inside(bed)
-    ask, lines = asked(lines)
-    every_root, lines = trusted(lines)
     home = fresh_home(place, f"firefox-{protocol}", _PROFILE, every_root=every_root)
     prefs = [line for line in lines if line.startswith(_PREF)]
     usual = {**_PREFERENCES, **_PROTOCOL[protocol], **_ASKS.get(ask, {})}

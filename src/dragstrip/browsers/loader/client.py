@@ -20,7 +20,6 @@ from dragstrip.browsers.environment import NO_PROXIES, session_proxies
 from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.load import Load
 from dragstrip.browsers.loader.wire import LoaderAnswer, page_of, read
-from dragstrip.browsers.place import trusted, trusting
 from dragstrip.model.chain import ML_DSA
 from dragstrip.model.graph import Graph
 from dragstrip.model.names import Transport
@@ -41,7 +40,7 @@ _GRACE_S = 10.0
 """Time in s to wait for an answer after the time limit of the load."""
 
 
-def told(
+def stack_settings(
     stack: Stack,
     addresses: Mapping[str, str],
     spoken: Mapping[str, str] = MappingProxyType({}),
@@ -72,7 +71,7 @@ def told(
         "tcp": {"fast_open": stack.fast_open},
         "alt_svc": stack.discovery == "alt-svc",
     }
-    return (msgspec.json.encode(fields, order="sorted").decode(), *trusting(stack))
+    return (msgspec.json.encode(fields, order="sorted").decode(),)
 
 
 def _one(protocols: frozenset[str]) -> str:
@@ -85,7 +84,7 @@ class Loader:
 
     process: JsonProcess
     stack: Mapping[str, Any]
-    """The stack's settings, as `told` returns them."""
+    """The stack's settings, as `stack_settings` returns them."""
     ca: Path
     forget_cookies: Callable[[], None]
     """Makes the kernel forget its TCP Fast Open cookies."""
@@ -163,10 +162,11 @@ def loader_version() -> str:
 
 
 @contextlib.contextmanager
-def loader(bed: Testbed, client: Client, lines: tuple[str, ...]) -> Iterator[Loader]:
-    """Run the load generator in the client's namespace; `lines` come from `told`. Raises
-    `TestbedError`."""
-    every_root, lines = trusted(lines)
+def loader(
+    bed: Testbed, client: Client, lines: tuple[str, ...], *, every_root: bool = False
+) -> Iterator[Loader]:
+    """Run the load generator in the client's namespace. `lines` come from `stack_settings`;
+    `every_root` is that of `BrowserSettings`. Raises `TestbedError`."""
     ca = bed.origin.every_root() if every_root else bed.origin.ca
     if ca is None:
         raise TestbedError("the load generator needs a testbed with its own CA")

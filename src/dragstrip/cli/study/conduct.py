@@ -31,7 +31,7 @@ def shown(out: Path, *, watch: bool = False) -> Iterator[Watcher]:
     >>> with shown(out) as watcher:
     ...     make_visits(study, out, watcher=watcher)
     """
-    resume.into(out)
+    resume.remember(out)
     with beside_run(out) if watch else nullcontext():
         yield TERMINAL
 

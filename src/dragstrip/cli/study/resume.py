@@ -7,12 +7,12 @@ from pathlib import Path
 _capsule: list[Path] = []
 
 
-def into(out: Path) -> None:
+def remember(out: Path) -> None:
     """Record the folder `out` into which the command writes visits."""
     _capsule[:] = [out]
 
 
-def told() -> str:
+def message() -> str:
     """Return the message of an interrupted command, which says how to resume it."""
     if not _capsule:
         return "interrupted"

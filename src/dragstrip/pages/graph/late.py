@@ -108,7 +108,7 @@ def _explained(
     waits: Sequence[Wait],
     candidates: Sequence[Sequence[Wait]],
 ) -> RequestWaits:
-    kept = [w for w in waits if not _belied(times.of(w), starts)]
+    kept = [w for w in waits if not _contradicted(times.of(w), starts)]
     left = _lags(starts, [times.of(w) for w in kept])
     partly = any(w.bytes is not None for w in kept)
     if not left or max(left) <= _SOON_MS or (partly and not _after_all(times, kept, starts)):
@@ -145,7 +145,7 @@ def _best(
     return best
 
 
-def _belied(held: Sequence[float | None], starts: Sequence[float | None]) -> bool:
+def _contradicted(held: Sequence[float | None], starts: Sequence[float | None]) -> bool:
     both = [(h, s) for h, s in zip(held, starts, strict=True) if h is not None and s is not None]
     return any(h > s + _EARLY_MS for h, s in both)
 

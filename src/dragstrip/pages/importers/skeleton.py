@@ -88,7 +88,7 @@ def skeleton(
         )
     ]
     if busy:
-        objects = _busied(objects, kept)
+        objects = _with_busy_scripts(objects, kept)
     servers = [(urlsplit(k.url).hostname or "", k.exchange.server_ip) for k in kept]
     found, said = settled(servers)
     changes += said
@@ -325,7 +325,7 @@ def _sent(headers: Headers) -> Headers:
     return tuple(h for h in headers if not _NOT_SENT.fullmatch(h[0]))
 
 
-def _busied(objects: list[Object], kept: list[_Kept]) -> list[Object]:
+def _with_busy_scripts(objects: list[Object], kept: list[_Kept]) -> list[Object]:
     """Return the objects, with scripts that keep the browser busy until the first request they
     cause, for at most `_MOST_BUSY_MS`."""
     first: dict[int, float] = {}
