@@ -201,6 +201,56 @@ def test_a_server_behind_the_link_is_reached_through_it(ordinary, open_folder):
             process.wait(30)
 
 
+_ECHO = """
+import socket
+end = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+end.bind(("0.0.0.0", %d))
+print("ready", flush=True)
+while True:
+    data, sender = end.recvfrom(2000)
+    end.sendto(b"%%d " %% sender[1] + data, sender)
+"""
+
+
+def _asked(
+    place: tuple[socket.AddressFamily, str], port: int, count: int
+) -> list[tuple[str, float]]:
+    """Answers to datagrams from one socket, with their round trips in s."""
+    with socket.socket(place[0], socket.SOCK_DGRAM) as end:
+        end.settimeout(9)
+        end.connect((place[1], port))
+        got = []
+        for number in range(count):
+            began = time.monotonic()
+            end.send(str(number).encode())
+            got.append((end.recv(2000).decode(), time.monotonic() - began))
+        return got
+
+
+@BOTH
+def test_a_udp_server_behind_the_link_is_reached_through_it(ordinary):
+    options = ("--delay", "40ms", "--expose", f"{OTHER}:{PORT}/udp")
+    argv = dragstrip("link", *options, "--", "python3", "-c", _ECHO % PORT, ordinary=ordinary)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    with subprocess.Popen(argv, **pipes, env=environment()) as process:
+        try:
+            assert process.stdout
+            assert process.stdout.readline() == "ready\n"
+            senders = []
+            for place in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+                for _ in range(2):
+                    got = _asked(place, OTHER, 3)
+                    ports, texts = zip(*(answer.split() for answer, _ in got), strict=True)
+                    assert texts == ("0", "1", "2")
+                    assert len(set(ports)) == 1, "a sender keeps its port"
+                    assert min(took_s for _, took_s in got) >= 0.080
+                    senders.append(ports[0])
+            assert len(set(senders)) == 4, "the server tells senders apart"
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
 def test_a_port_that_is_taken_is_named_with_what_to_do():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

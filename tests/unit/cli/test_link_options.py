@@ -56,7 +56,26 @@ def test_ports_are_single_or_ranges():
 
 def test_an_exposed_port_may_differ_on_both_sides():
     assert parse_exposed(["8080", "18080:80"]) == [ExposedPort(8080, 8080), ExposedPort(18080, 80)]
-    for text in ("", "0", "65536", ":", "8080:", ":8080", "1:2:3", "http"):
+    assert parse_exposed(["443/tcp", "443/udp", "8443:443/udp"]) == [
+        ExposedPort(443, 443),
+        ExposedPort(443, 443, "udp"),
+        ExposedPort(8443, 443, "udp"),
+    ]
+    with pytest.raises(InputError, match="port 80 twice"):
+        parse_exposed(["80", "8080", "80:81/tcp"])
+    for text in (
+        "",
+        "0",
+        "65536",
+        ":",
+        "8080:",
+        ":8080",
+        "1:2:3",
+        "http",
+        "80/",
+        "80/sctp",
+        "/udp",
+    ):
         with pytest.raises(InputError, match="--expose"):
             parse_exposed([text])
 

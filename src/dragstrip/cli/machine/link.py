@@ -111,8 +111,8 @@ def link(
         typer.Option(
             "--expose",
             help="Lead this TCP port of your machine's loopback to the server that the program "
-            "starts on it, through the link; 18080:8080 if the ports differ (default: none). "
-            "Repeat it for several.",
+            "starts on it, through the link; 18080:8080 if the ports differ, 8443/udp for UDP "
+            "(default: none). Repeat it for several.",
             metavar="PORT",
         ),
     ] = None,

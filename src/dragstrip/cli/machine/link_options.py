@@ -114,18 +114,26 @@ def parse_ports(texts: Iterable[str]) -> list[PortRange]:
 
 
 def parse_exposed(texts: Iterable[str]) -> list[ExposedPort]:
-    """Parse ports such as ``8080``, or ``18080:8080`` if this machine uses another port. Raises
-    `InputError`."""
-    wanted = []
+    """Parse ports such as ``8080``, ``8080/udp``, or ``18080:8080`` if this machine uses another
+    port. Raises `InputError`."""
+    wanted: list[ExposedPort] = []
     for text in texts:
-        here, colon, behind = text.strip().partition(":")
+        ports, slash, carrier = text.strip().partition("/")
+        here, colon, behind = ports.partition(":")
         pair = _port(here), _port(behind if colon else here)
-        if pair[0] is None or pair[1] is None:
+        if (
+            pair[0] is None
+            or pair[1] is None
+            or carrier not in (("tcp", "udp") if slash else ("",))
+        ):
             raise InputError(
-                f"--expose {text!r} is no port; write it like 8080, or 18080:8080 if port 18080 of "
-                "this machine shall lead to the server on 8080"
+                f"--expose {text!r} is no port; write it like 8080, 8080/udp for UDP, or "
+                "18080:8080 if port 18080 of this machine shall lead to the server on 8080"
             )
-        wanted.append(ExposedPort(pair[0], pair[1]))
+        port = ExposedPort(pair[0], pair[1], "udp" if carrier == "udp" else "tcp")
+        if any((p.here, p.carrier) == (port.here, port.carrier) for p in wanted):
+            raise InputError(f"--expose names port {port.here} twice; give each port once")
+        wanted.append(port)
     return wanted
 
 
