@@ -248,7 +248,7 @@ impl Meter {
         self.passed_bottleneck(packet, Some(actual_ns));
     }
 
-    /// Counts the cause of a drop alone.
+    /// Counts the cause of a drop, but not its packet.
     pub fn lost(&mut self, cause: DropCause) {
         *self.dropped.entry(cause.name).or_default() += 1;
     }

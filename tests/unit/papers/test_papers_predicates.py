@@ -157,7 +157,7 @@ def test_every_kind_has_a_case():
 
 
 def around(low: float, value: float, high: float) -> Typical:
-    """Five rounds with this interval."""
+    """Five rounds whose mean has this interval."""
     return Typical([low, low + (value - low) / 2, value, value + (high - value) / 2, high])
 
 

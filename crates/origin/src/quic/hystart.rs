@@ -293,8 +293,8 @@ mod tests {
             }
         }
 
-        /// Plays a round of `acks` acknowledgements, `gap` apart, of packets that took `rtt`. Returns
-        /// the last growth, and how many acknowledgements came before it was no longer `FULL`.
+        /// Plays a round of `acks` acknowledgements, `gap` apart, of packets that took `rtt`.
+        /// Returns the last growth, and how many acknowledgements kept the growth `FULL`.
         fn round(&mut self, acks: u32, gap: Duration, rtt: Duration) -> (Growth, u32) {
             let began = self.now;
             self.now += rtt;
