@@ -11,9 +11,13 @@ tables of docs/results/loads by today's rules.
 
 import argparse
 import shutil
+from itertools import takewhile
 from pathlib import Path
 
+import msgspec
+
 from dragstrip_papers import kept
+from dragstrip_papers.answers.findings import Findings
 from dragstrip_papers.kept import FILE
 from dragstrip_papers.overall.again import answered
 from dragstrip_papers.overall.given import of_findings, of_folder, read, write
@@ -42,8 +46,9 @@ def add(folder: Path, name: str) -> None:
     """The answers of a paper's folder, and its page of claims. Raises `InputError`."""
     command = f"uv run python packages/papers/bench/papers.py --add {folder} {name}"
     write(RESULTS / "answers", of_folder(folder, name, command))
-    shutil.copy(folder / "claims.md", RESULTS / f"{name}.md")
+    found = msgspec.json.decode((folder / "claims.json").read_bytes(), type=Findings)
     shutil.copy(folder / FILE, RESULTS / "loads" / f"{name}.parquet")
+    show(found, name)
 
 
 def again() -> None:
@@ -53,8 +58,23 @@ def again() -> None:
         found = answered(kept.read(file))
         given = of_findings(found, file, file.stem, commands[file.stem])
         write(RESULTS / "answers", given)
-        (RESULTS / f"{file.stem}.md").write_text(markdown(found))
+        show(found, file.stem)
         print(f"{file.stem}: {', '.join(f'{n} {v}' for v, n in found.verdicts.items() if n)}")
+
+
+def show(found: Findings, name: str) -> None:
+    """Write a page of claims, with the way to its loads and the notes that it has."""
+    file = RESULTS / f"{name}.md"
+    title, _, rest = markdown(found, f"loads/{name}.parquet").partition("\n\n")
+    file.write_text("\n\n".join([title, *notes(file), rest]))
+
+
+def notes(file: Path) -> list[str]:
+    """What people noted on a page: the paragraphs below its title that begin in bold."""
+    if not file.exists():
+        return []
+    _, *paragraphs = file.read_text().split("\n\n")
+    return list(takewhile(lambda text: text.startswith("**"), paragraphs))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,11 @@
 """Every claim of the five papers has an answer on the page, in the JSON and in the text."""
 
 import json
+import re
+import sys
 from collections import Counter
 from functools import cache
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -79,7 +82,7 @@ def test_page_text_and_figures_of_a_paper(key, native):
     assert any(claim.unrun for claim in found.claims)
     for claim in found.claims:
         assert f'id="{claim.id}"' in html
-        assert (f"| {claim.id} |" in text) != claim.unrun
+        assert (f'<a id="{claim.id}"></a>{claim.id} |' in text) != claim.unrun
     for figure in figures:
         assert figure.spec["$schema"].endswith(".json")
         assert len(csv(figure).splitlines()) == len(figure.rows) + 1
@@ -215,3 +218,33 @@ def test_reproduce_answers_without_visits_and_says_what_is_left_out(tmp_path):
     told = json.loads((tmp_path / "m" / "claims.json").read_bytes())
     assert len(told["claims"]) == 20
     assert len(told["left_out"]) == 48
+
+
+def test_a_row_leads_to_the_loads_behind_it():
+    paper = published("wolsing2019")
+    specs = paper.specs()
+    dsl = space(specs, paper.parts).filter(network="DSL", study="wolsing2019")
+    found = findings(paper, specs, Ran(), Evidence(as_if_run(dsl)))
+    rows = {
+        claim: row
+        for row in markdown(found, "loads/made.parquet").splitlines()
+        for claim in re.findall(r'^\| <a id="([\w-]+)"', row)
+    }
+    assert "[loads](loads/made.parquet) |" in rows["wolsing2019-01"]
+    assert "[loads]" not in rows["wolsing2019-38"], "none of its cells was run"
+    assert "loads/" not in markdown(found), "a folder of one's own has its capsules"
+    assert "reproduce wolsing2019 --from docs/results/loads" in markdown(found, "loads/a.parquet")
+
+
+def test_notes_on_a_page_outlive_its_answers(tmp_path):
+    sys.path.append(str(Path(__file__).parents[3] / "packages" / "papers" / "bench"))
+    from papers import notes
+
+    page = tmp_path / "page.md"
+    assert notes(page) == []
+    page.write_text(
+        "# Title\n\n**Moved.** By 6 %.\n\n**Chosen.** Ours.\n\nSomebody.\n\n**Late.** No.\n"
+    )
+    assert notes(page) == ["**Moved.** By 6 %.", "**Chosen.** Ours."]
+    page.write_text("# Title\n\nSomebody.\n\n| a |\n")
+    assert notes(page) == []

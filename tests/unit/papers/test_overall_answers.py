@@ -92,6 +92,20 @@ def test_of_one_way_a_decided_answer_counts_then_most_loads_then_the_latest():
     assert row(late, many).page == "late"
 
 
+def test_an_answer_from_loads_comes_before_one_from_print_that_says_the_same():
+    rules = CLAIMS["megyesi2016-06"][0].rules
+    printed = run("native", "reproduced", page="printed", loads=100, size="reproduced")
+    again = run("virtual", "reproduced", page="loads", loads=5, size="reproduced")
+    kept = structs.replace(again, rules=rules)
+    assert row(printed, again).page == "printed", "both are printed: the nearest"
+    assert row(printed, kept).page == "loads"
+    assert row(structs.replace(printed, rules=rules), kept).page == "printed", "both have loads"
+    other = structs.replace(run("virtual", "contradicted", size="contradicted"), rules=rules)
+    assert row(printed, other).page == "printed", "a farther way never overrules a nearer one"
+    many = run("virtual", "reproduced", page="many", loads=100, size="reproduced")
+    assert row(many, kept).page == "loads", "of one way, too"
+
+
 def test_what_follows_from_a_claim_itself_no_run_changes():
     answers = {c: row(claim=c).answer for c in ("biswal2016-28", "cook2017-18", "wolsing2019-38")}
     assert answers == {
@@ -126,6 +140,8 @@ def test_an_open_claim_says_what_it_needs():
     assert (found.needs.cells, found.needs.blocks) == (4, 100)
     assert found.needs.words().startswith("4 cells x 100 blocks, browser in virtual time")
     assert row(run("browser", "reproduced")).needs is None
+    assert found.needs.price() == "1.1 h in virtual time, 1.3 h in real time"
+    assert found.needs.price(50) == "33 min in virtual time, 38 min in real time"
     assert least({5: structs.replace(POWERS["megyesi2016-06"][5], true=0.9, false=0.9)}) == 5
     unsure = row(claim="biswal2016-26").needs
     assert "43 % of worlds in which it is true, 0 % of false ones" in unsure.words()

@@ -11,15 +11,18 @@ from msgspec import Struct
 from dragstrip.pages import corpus
 from dragstrip_papers.answers.noise import noiseless
 from dragstrip_papers.answers.predicted import beyond
+from dragstrip_papers.campaign.pace import pace
 from dragstrip_papers.campaign.space import unhindered
 from dragstrip_papers.claims import Claim, Published
 from dragstrip_papers.deciding import has_size
-from dragstrip_papers.overall.given import Way
+from dragstrip_papers.overall.given import IN_VIRTUAL_TIME, Way
 from dragstrip_papers.predicates import stacks_of
 
 ENOUGH = 0.8
 """Least share of right answers, in true worlds and in false ones, that makes a run of a claim
 worthwhile."""
+CONTROLS = 2
+"""Controls that a study visits in each block beside its stacks."""
 LARGE = 100
 """Number of cells above which the load generator is the cheapest way to answer a claim."""
 
@@ -60,6 +63,19 @@ class Needs(Struct, frozen=True, kw_only=True):
     """Power with this number of blocks; None for claims that no number of loads decides."""
     pages: tuple[str, ...] = ()
     """Pages of the claim that are stand-ins, if their made-up size may leave it untestable."""
+    hours: dict[Way, float] = {}
+    """Hours that these blocks of the claim's own stacks take, by way, without controls."""
+
+    def price(self, blocks: int = 0) -> str:
+        """Say what it costs: ``24 min in virtual time, 2.1 h in real time``. `blocks` replaces the
+        number of blocks, if more of them are needed."""
+        times = blocks / self.blocks if blocks else 1.0
+        told = {_CLOCKS[way]: hours * times for way, hours in self.hours.items()}
+        return ", ".join(f"{_spent(hours)} {where}" for where, hours in told.items())
+
+    @property
+    def least_hours(self) -> float:
+        return min(self.hours.values(), default=0.0)
 
     def words(self) -> str:
         """Say the needs in words: ``24 cells x 5 blocks (virtual or browser)``."""
@@ -94,6 +110,18 @@ _WHERE: Mapping[Way, str] = {
 }
 
 
+def _spent(hours: float) -> str:
+    return f"{hours:.1f} h" if hours >= 1 else f"{max(60 * hours, 1):.0f} min"
+
+
+_CLOCKS: Mapping[Way, str] = {
+    "native": "in real time",
+    "browser": "in real time",
+    "virtual": "in virtual time",
+    "loader": "by the load generator",
+}
+
+
 def powers(file: Path) -> Powers:
     """Read docs/reference/claims-power.json."""
     found: dict[str, dict[int, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
@@ -118,15 +146,29 @@ def needs(
     is about."""
     if claim.predicate is None:
         return None
-    blocks = least(known)
+    blocks, able = least(known), ways(claim, paper, reached)
+    every = reached["stacks"].explode().unique().to_list()
+    visited = max(len(stacks_of(claim.predicate, every)), 2)
     standins = reached.filter(pl.col("standin") & has_size(claim.predicate))["page"]
     return Needs(
-        ways=ways(claim, paper, reached),
+        ways=able,
         cells=len(reached),
         blocks=blocks,
         power=known.get(blocks),
         pages=tuple(standins.unique(maintain_order=True).to_list()),
+        hours={way: hours(reached, way, visited, blocks) for way in able},
     )
+
+
+def hours(cells: pl.DataFrame, way: Way, stacks: int, blocks: int) -> float:
+    """Return the hours of a machine that so many blocks of these cells take, with so many stacks
+    and no controls."""
+    if way in IN_VIRTUAL_TIME:
+        visit = pace().visit_s(loader=way == "loader") / pace().cores
+    else:
+        both = pl.col("stacks").list.len() + CONTROLS
+        visit = pl.col("block_s") / both / pace().real_at_once
+    return float(cells.select(visit.sum()).item()) * stacks * blocks / 3600
 
 
 def least(known: Mapping[int, Power]) -> int:

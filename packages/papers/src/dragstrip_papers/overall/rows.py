@@ -42,6 +42,9 @@ class Source(Struct, frozen=True, kw_only=True):
     rules: str
     """Version of the rules that answered, or an older digest; empty if they were not recorded."""
     frozen: bool
+    from_loads: bool
+    """Whether today's rules answered from the loads. Otherwise the answer is read from the number
+    that the page prints."""
     aside: str
     """Why the answer ranks behind those of all other runs, see
     `dragstrip_papers.overall.given.Given`."""
@@ -128,9 +131,10 @@ def best(answers: Iterable[tuple[Given, Told]]) -> dict[Way, Source]:
     """Return for each way of running the answer that says most.
 
     An answer that decides the size comes first, then one that decides the direction, then one that
-    more loads could decide. Among undecided answers, the one with the most cells comes first, then
-    the one with the most loads, then the latest. The result lists the ways nearest to the paper
-    first, and runs that stand aside last.
+    more loads could decide. Among undecided answers, the one with the most cells comes first. Then
+    an answer from loads comes before one that is read from a printed number, then the one with the
+    most loads, then the latest. The result lists the ways nearest to the paper first, and runs that
+    stand aside last.
     """
     found: dict[Way, Source] = {}
     for page, told in sorted(answers, key=_weight):
@@ -150,6 +154,7 @@ def best(answers: Iterable[tuple[Given, Told]]) -> dict[Way, Source]:
             made=page.made,
             rules=page.rules,
             frozen=page.frozen,
+            from_loads=page.source == "capsule",
             aside=page.aside,
         )
     there = [way for way in WAYS if way in found]
@@ -157,11 +162,12 @@ def best(answers: Iterable[tuple[Given, Told]]) -> dict[Way, Source]:
 
 
 def _today(paper: Published, claim: Claim, page: Given, told: Told) -> tuple[Given, Told]:
-    """Return the answer under today's rules, with its page. If other rules gave the answer, today's
-    were not fixed before the visits."""
+    """Return the answer under today's rules, with its page. If other rules gave the answer, it is
+    read from the printed number, and today's rules were not fixed before the visits."""
     if _of_claims(page.rules) == _of_claims(paper.rules):
         return page, told
-    return structs.replace(page, frozen=False), reread(claim, page, told)
+    printed = structs.replace(page, frozen=False, source="published page")
+    return printed, reread(claim, page, told)
 
 
 def _of_claims(rules: str) -> str:
@@ -175,18 +181,20 @@ def _column(verdict: Verdict | None, answer: Verdict) -> Verdict | None:
     return None if answer == "derived" else verdict
 
 
-def _weight(answer: tuple[Given, Told]) -> tuple[int, bool, int, int, str]:
+def _weight(answer: tuple[Given, Told]) -> tuple[int, bool, int, bool, int, str]:
     page, told = answer
     decided = told.answer in DECIDED
     rank = 3 + _sized(told.size) if decided else 1
     if told.answer == "open":
         rank = 2 if told.ours else 0
-    return rank, bool(told.ours), 0 if decided else told.run, told.loads, page.made
+    cells, from_loads = 0 if decided else told.run, page.source == "capsule"
+    return rank, bool(told.ours), cells, from_loads, told.loads, page.made
 
 
 def _decided_by(claim: Claim, sources: dict[Way, Source], reached: pl.DataFrame) -> Way | None:
     """Return the way nearest to the paper that decides the claim: its size, or else its direction.
-    If no way does, return the nearest way that ran all of `reached`, the cells that the claim is
+    If only a printed number is left of it, and a farther way says the same from loads, return that.
+    If no way decides, return the nearest way that ran all of `reached`, the cells that the claim is
     about, or else the nearest that ran any of them. A way whose pages cannot test the claim ranks
     behind a way whose pages can. Virtual time has no noise, so for a claim about noise it counts
     only if no other way was run."""
@@ -194,12 +202,23 @@ def _decided_by(claim: Claim, sources: dict[Way, Source], reached: pl.DataFrame)
         return None
     ended = [way for way, source in sources.items() if source.answer in DECIDED]
     ended.sort(key=lambda way: not _sized(sources[way].size))
+    ended = [*_derivable(ended, sources), *ended]
     tried = [way for way, source in sources.items() if source.ours]
     if noiseless(claim.predicate, reached):
         tried = [way for way in tried if way not in IN_VIRTUAL_TIME] or tried
     tried = [way for way in tried if sources[way].answer == "open"] or tried
     whole = [way for way in tried if sources[way].run >= reached.height]
     return next(iter([*ended, *whole, *tried]), None)
+
+
+def _derivable(ways: Sequence[Way], sources: dict[Way, Source]) -> list[Way]:
+    """Return those of these ways that answer as the first of them does, from loads."""
+    told = [(sources[way].answer, sources[way].direction, sources[way].size) for way in ways]
+    return [
+        way
+        for way, one in zip(ways, told, strict=True)
+        if sources[way].from_loads and one == told[0]
+    ]
 
 
 def _sized(size: Verdict | None) -> bool:

@@ -104,7 +104,7 @@ def _says(ours: str, number: str) -> bool:
 
 
 def _link(row: Row) -> str:
-    return f"{row.page}.md" if row.page else "papers.md#every-claim"
+    return f"{row.page or 'papers'}.md#{row.id}"
 
 
 def _stale(said: str) -> InputError:

@@ -159,8 +159,25 @@ def beside(claim: Finding) -> list[str]:
     return [*again, *filter(None, [claim.why]), *needs, *claim.caveats]
 
 
-def markdown(found: Findings) -> str:
-    """Write the claims page as Markdown: a table of all claims of which something was run."""
+def behind(paper: str, loads: str) -> str:
+    """Return the sentences that lead from a page to its table of loads."""
+    file = Path(loads)
+    return (
+        f"Every load behind these answers: [{file.name}]({loads}). Answer again from all kept "
+        f"loads: `dragstrip reproduce {paper} --from docs/results/{file.parent.name}`."
+    )
+
+
+def anchored(claim: str) -> str:
+    """Return a claim's name with its anchor, so that a link can open its row of a page."""
+    return f'<a id="{claim}"></a>{claim}'
+
+
+def markdown(found: Findings, loads: str = "") -> str:
+    """Write the claims page as Markdown: a table of all claims of which something was run.
+
+    `loads` is the path from the page to the table of loads that it rests on, or empty.
+    """
     seen, unrun = by_run(found)
     lines = [
         f"# {found.title}",
@@ -171,6 +188,7 @@ def markdown(found: Findings) -> str:
         "",
         *([found.predicted, ""] if found.predicted else []),
         *([chosen(found.chosen), ""] if found.chosen else []),
+        *([behind(found.paper, loads), ""] if loads else []),
     ]
     if seen:
         lines.append(f"| {' | '.join(_HEADS)} |")
@@ -183,8 +201,9 @@ def markdown(found: Findings) -> str:
         if c.servers:
             ours += f" (servers: {notes[c.servers]})"
         near = c.near.words() or words.DASH
+        near += f", [loads]({loads})" if loads and c.behind else ""
         apart = (c.direction or words.DASH, c.size or words.DASH)
-        cells = (c.id, place(c), c.tier, c.says, published, ours, answer, *apart, near)
+        cells = (anchored(c.id), place(c), c.tier, c.says, published, ours, answer, *apart, near)
         lines.append("| " + " | ".join(text.replace("|", "\\|") for text in cells) + " |")
     if unrun:
         names = [claim.id.removeprefix(f"{found.paper}-") for claim in unrun]

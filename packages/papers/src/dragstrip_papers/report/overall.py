@@ -12,6 +12,7 @@ from dragstrip_papers.claims import KEYS
 from dragstrip_papers.overall.given import Way
 from dragstrip_papers.overall.headline import Headline, counts
 from dragstrip_papers.overall.rows import Row, Source
+from dragstrip_papers.report.claims import anchored
 
 MOST = 90
 """Most characters of our number. The page of the answer and the JSON have the rest."""
@@ -51,7 +52,8 @@ size can be tested, and the answer is that to the direction.
 
 Where several runs answer a claim, the way nearest to the paper counts: its own protocols, then
 today's browser in real time, then the browser in virtual time, then the load generator in virtual
-time, whose answers are marked *predicted*. The table shows all. **How near**: `native` means the
+time, whose answers are marked *predicted*. Where only a printed number is left of the nearest, and
+a farther one says the same from kept loads, that one counts. The table shows all. **How near**: `native` means the
 paper's own protocols, `surrogate` today's in their place; pages are recorded, made as the paper
 describes them, or stand-ins of our sizes. *n* is the least number of loads in a cell."""
 
@@ -131,7 +133,7 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
     yield "|---" * len(COLUMNS) + "|"
     for row in rows:
         cells = (
-            f"{row.id}<br>{row.section}",
+            f"{anchored(row.id)}<br>{row.section}",
             row.says,
             " ".join(filter(None, (row.published, row.tolerance))),
             _answer(row),
@@ -188,7 +190,7 @@ def _from(row: Row) -> str:
     source = next(source for source in row.sources.values() if source.page == row.page)
     rules = f"rules {source.rules}" if source.rules else "older rules"
     frozen = ", frozen before the first visit" if source.frozen else ""
-    return f"[{row.page}]({row.page}.md), {day(source.made)}, {rules}{frozen}"
+    return f"[{row.page}]({row.page}.md#{row.id}), {day(source.made)}, {rules}{frozen}"
 
 
 def day(iso: str) -> str:

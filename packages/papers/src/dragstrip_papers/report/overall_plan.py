@@ -93,15 +93,35 @@ def _rules(rules: Mapping[str, str]) -> Iterator[str]:
 
 
 def _open(rows: Sequence[Row], steps: Sequence[Step]) -> Iterator[str]:
-    yield "| claim | needs | steps | why it is open |"
-    yield "|---|---|---|---|"
-    for row in rows:
-        if row.answer == "open":
-            own = [str(n) for n, step in enumerate(steps, start=1) if row.id in step.claims]
-            told = ", ".join(own) or (f"as {row.restates}" if row.restates else "none")
-            wants = row.more or row.needs
-            needs = wants.words() if wants else ""
-            yield f"| {row.id} | {needs} | {told} | {row.why.replace('|', chr(92) + '|')} |"
+    yield (
+        "The cheapest first. The price is that of this claim alone, with its own stacks and no "
+        "controls: claims about the same cells share it."
+    )
+    yield ""
+    yield "| claim | needs | price | steps | why it is open |"
+    yield "|---|---|---|---|---|"
+    for row in sorted((row for row in rows if row.answer == "open"), key=_price):
+        own = [str(n) for n, step in enumerate(steps, start=1) if row.id in step.claims]
+        told = ", ".join(own) or (f"as {row.restates}" if row.restates else "none")
+        wants = row.more or row.needs
+        needs = wants.words() if wants else ""
+        why = row.why.replace("|", "\\|")
+        yield f"| {row.id} | {needs} | {_words_of_price(row)} | {told} | {why} |"
+
+
+def _price(row: Row) -> tuple[bool, float]:
+    """Return a key that sorts the cheapest first. Claims that more loads of the same cells would
+    leave open come last."""
+    hopeless = bool(row.more and row.more.of is None)
+    return hopeless, row.needs.least_hours if row.needs else 0.0
+
+
+def _words_of_price(row: Row) -> str:
+    if row.needs is None:
+        return ""
+    if row.more and row.more.of != "blocks":
+        return f"{row.needs.price()}, on other pages or by another clock"
+    return row.needs.price(row.more.need if row.more else 0)
 
 
 def _commands(steps: Sequence[Step]) -> Iterator[str]:
