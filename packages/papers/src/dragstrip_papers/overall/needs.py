@@ -69,7 +69,7 @@ class Needs(Struct, frozen=True, kw_only=True):
     def price(self, blocks: int = 0) -> str:
         """Say what it costs: ``24 min in virtual time, 2.1 h in real time``. `blocks` replaces the
         number of blocks, if more of them are needed."""
-        times = blocks / self.blocks if blocks else 1.0
+        times = blocks / self.blocks if blocks and self.blocks else 1.0
         told = {_CLOCKS[way]: hours * times for way, hours in self.hours.items()}
         return ", ".join(f"{_spent(hours)} {where}" for where, hours in told.items())
 

@@ -53,9 +53,10 @@ size can be tested, and the answer is that to the direction.
 Where several runs answer a claim, the way nearest to the paper counts: its own protocols, then
 today's browser in real time, then the browser in virtual time, then the load generator in virtual
 time, whose answers are marked *predicted*. Where only a printed number is left of the nearest, and
-a farther one says the same from kept loads, that one counts. The table shows all. **How near**: `native` means the
-paper's own protocols, `surrogate` today's in their place; pages are recorded, made as the paper
-describes them, or stand-ins of our sizes. *n* is the least number of loads in a cell."""
+a farther one says the same from kept loads, that one counts. The table shows all. **How near**:
+`native` means the paper's own protocols, `surrogate` today's in their place; pages are recorded,
+made as the paper describes them, or stand-ins of our sizes. *n* is the least number of loads in a
+cell."""
 
 
 def page(rows: Sequence[Row], headlines: Iterable[Headline]) -> str:
