@@ -16,7 +16,7 @@ from dragstrip_papers.overall.given import Way
 _OPTIONS: Mapping[Way, tuple[str, ...]] = {
     "native": ("--native",),
     "browser": (),
-    "virtual": ("--virtual",),
+    "virtual": ("--virtual", "--no-computing"),  # as all kept loads in virtual time
     "loader": ("--virtual", "--client loader"),
 }
 Cell = tuple[str, ...]

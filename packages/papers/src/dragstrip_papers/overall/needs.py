@@ -161,7 +161,7 @@ def needs(
 
 
 def hours(cells: pl.DataFrame, way: Way, stacks: int, blocks: int) -> float:
-    """Return the hours of a machine that so many blocks of these cells take, with so many stacks
+    """Return the hours of a machine that `blocks` blocks of these cells take, with `stacks` stacks
     and no controls."""
     if way in IN_VIRTUAL_TIME:
         visit = pace().visit_s(loader=way == "loader") / pace().cores

@@ -25,8 +25,9 @@ def pages(results: Path, power: Path) -> dict[str, str]:
     known = powers(power)
     given = read(results / "answers")
     found = rows(map(published, KEYS), given, known)
-    steps = plan(found, known, pace(), campaigns(), already_made(given))
     kept = {file.stem for file in (results / "loads").glob("*.parquet")}
+    made = already_made(page for page in given if page.page in kept)
+    steps = plan(found, known, pace(), campaigns(), made)
     return {
         "README.md": summary.read(results / "summary.toml").page(found, kept),
         "papers.md": overall.page(found, headlines(results / "headlines.toml")),
