@@ -99,6 +99,32 @@ def test_a_sender_learns_the_mtu_and_forgets_it(bed: Bed, extended: bool) -> Non
     assert [end["port"] for end in report["far_ends"]] == [PORT]
 
 
+@pytest.mark.parametrize(("what", "host"), [("port", CLIENT), ("address", "fd64::1")])
+def test_a_rebinding_shows_the_client_elsewhere(bed: Bed, what: str, host: str) -> None:
+    plain = {"rate_mbps": None, "delay_ms": 0, "loss": 0, "queue_ms": None}
+    step = {"t_ms": 50, "up": plain, "down": plain, "rebind": {"what": what, "drops_tcp": False}}
+    bed.link.ask("configure", dict, seed=1, up=plain, down=plain, at=[step])
+    client, origin = ends(bed)
+    listener = bed.inside("origin", socket.AF_INET6, socket.SOCK_DGRAM)
+    with client, origin, listener:
+        listener.bind((ORIGIN, PORT + 1))
+        client.connect((ORIGIN, PORT + 1))
+        bed.link.ask("start", dict, at_ns=time.time_ns())
+        client.send(b"before")
+        _, place = listener.recvfrom(9)
+        time.sleep(0.1)
+        client.send(b"after")
+        said, moved = listener.recvfrom(9)
+        assert said == b"after"
+        assert moved[0] == host
+        assert (moved[1] == place[1]) == (what == "address")
+        listener.sendto(b"answer", moved)
+        assert client.recv(9) == b"answer"
+    _, after = bed.link.ask("stats", dict[str, Any])["phases"]
+    (mapping,) = after["rebinding"]["mappings"]
+    assert mapping == [f"[{CLIENT}]:{PORT}", f"[{host}]:{moved[1]}"]
+
+
 def test_a_clamp_leaves_room_for_the_longer_header(bed: Bed) -> None:
     bed.configure(down={"mtu": MTU, "mtu_behaviour": "clamp"})
     listener = bed.inside("origin", socket.AF_INET6, socket.SOCK_STREAM)

@@ -11,13 +11,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use crate::frame::{IP, complete, updated};
+use crate::ip::{Parts, TCP, UDP};
 use crate::model::DropCause;
 
 /// The NAT has no mapping for the packet.
 pub const UNMAPPED: DropCause = DropCause::new("nat");
 
-const TCP: u8 = 6;
-const UDP: u8 = 17;
 const TCP_FLAGS: usize = 13;
 const SYN_ACK: u8 = 0b1_0010;
 const SYN: u8 = 0b10;
@@ -288,41 +287,12 @@ impl Table {
     }
 }
 
-/// Where addresses and ports stand in a frame.
-struct Places {
-    source: std::ops::Range<usize>,
-    destination: std::ops::Range<usize>,
-    transport: usize,
-    protocol: u8,
-}
-
-fn places(frame: &[u8]) -> Option<Places> {
-    let ip = frame.get(IP..)?;
-    match ip.first()? >> 4 {
-        4 => {
-            let whole = u16::from_be_bytes([*ip.get(6)?, *ip.get(7)?]) & 0x3fff == 0;
-            whole.then_some(Places {
-                source: IP + 12..IP + 16,
-                destination: IP + 16..IP + 20,
-                transport: IP + usize::from(ip[0] & 0xf) * 4,
-                protocol: *ip.get(9)?,
-            })
-        }
-        6 => Some(Places {
-            source: IP + 8..IP + 24,
-            destination: IP + 24..IP + 40,
-            transport: IP + 40,
-            protocol: *ip.get(6)?,
-        }),
-        _ => None,
-    }
-}
-
 /// Reads both ends of a frame; None if it is neither TCP nor UDP, or a fragment.
 fn ends(frame: &[u8], client_sends: bool) -> Option<Ends> {
-    let at = places(frame)?;
-    let segment = frame.get(at.transport..)?;
-    let (tcp, flags) = match at.protocol {
+    let ip = frame.get(IP..)?;
+    let parts = Parts::of(ip)?;
+    let segment = parts.whole(ip)?;
+    let (tcp, flags) = match parts.protocol {
         TCP => (true, *segment.get(TCP_FLAGS)?),
         UDP => (false, 0),
         _ => return None,
@@ -331,8 +301,8 @@ fn ends(frame: &[u8], client_sends: bool) -> Option<Ends> {
         let bytes = segment.get(place..place + 2)?;
         Some(u16::from_be_bytes([bytes[0], bytes[1]]))
     };
-    let source = SocketAddr::new(address(frame.get(at.source)?)?, port(0)?);
-    let destination = SocketAddr::new(address(frame.get(at.destination)?)?, port(2)?);
+    let source = SocketAddr::new(address(&ip[parts.source])?, port(0)?);
+    let destination = SocketAddr::new(address(&ip[parts.destination])?, port(2)?);
     let (client, origin) = if client_sends {
         (source, destination)
     } else {
@@ -365,25 +335,28 @@ fn write(frame: &mut [u8], client_sends: bool, before: SocketAddr, after: Socket
     if before == after {
         return;
     }
-    let Some(at) = places(frame) else { return };
+    let Some(at) = frame.get(IP..).and_then(Parts::of) else {
+        return;
+    };
     complete(frame);
+    let transport = IP + at.payload;
     let (address, port) = if client_sends {
-        (at.source, at.transport)
+        (at.source, transport)
     } else {
-        (at.destination, at.transport + 2)
+        (at.destination, transport + 2)
     };
     let old: Vec<u8> = [octets(before.ip()), before.port().to_be_bytes().to_vec()].concat();
     let new: Vec<u8> = [octets(after.ip()), after.port().to_be_bytes().to_vec()].concat();
     let ip_bytes = old.len() - 2;
-    frame[address].copy_from_slice(&new[..ip_bytes]);
+    frame[IP..][address].copy_from_slice(&new[..ip_bytes]);
     frame[port..port + 2].copy_from_slice(&new[ip_bytes..]);
     if before.is_ipv4() {
         correct(frame, IP + 10, &old[..ip_bytes], &new[..ip_bytes]);
     }
     // RFC 768: over IPv4 a checksum of 0 means none.
     let (field, optional) = match at.protocol {
-        TCP => (at.transport + 16, false),
-        _ => (at.transport + 6, true),
+        TCP => (transport + 16, false),
+        _ => (transport + 6, true),
     };
     if optional && frame.get(field..field + 2) == Some(&[0, 0]) {
         return;

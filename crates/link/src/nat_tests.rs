@@ -72,12 +72,13 @@ fn client_of(frame: &[u8], client_sends: bool) -> SocketAddr {
 
 /// All checksums of a frame are right: sums over them are 0.
 fn right(frame: &[u8]) -> bool {
-    let at = places(frame).unwrap();
-    let segment = &frame[at.transport..];
+    let ip = &frame[IP..];
+    let at = Parts::of(ip).unwrap();
+    let segment = &ip[at.payload..];
     let length = segment.len() as u16;
     let pseudo = [
-        &frame[at.source],
-        &frame[at.destination],
+        &ip[at.source],
+        &ip[at.destination],
         &[0, at.protocol],
         &length.to_be_bytes(),
     ]
@@ -223,4 +224,43 @@ fn leaves_what_has_no_ports() {
     assert!(nat.out(&mut echo, S));
     assert_eq!(echo, before);
     assert!(nat.out(&mut [0; IP + 3], S));
+}
+
+#[test]
+fn ipv6_packets_get_another_place_behind_extension_headers_too() {
+    use crate::ip::tests::{OPTIONS, v6};
+    for (extensions, at) in [(&[][..], 40), (&[(0, &OPTIONS[..])][..], 48)] {
+        let udp = [0x11, 0x22, 1, 187, 0, 9, 0xab, 0xcd, 7];
+        let ip = v6(extensions, 17, &udp);
+        let frame = [vec![0; IP], ip].concat();
+        let sum = |frame: &[u8]| {
+            let words = frame[IP + 8..IP + 40]
+                .chunks(2)
+                .chain(frame[IP + at..].chunks(2));
+            words.fold(0u64, |sum, word| {
+                sum + u64::from(u16::from_be_bytes([word[0], *word.get(1).unwrap_or(&0)]))
+            }) % 0xffff
+        };
+        for what in [What::Port, What::Address] {
+            let loss = Rebind {
+                what,
+                drops_tcp: false,
+            };
+            let nat = nat(&[(10, loss)]);
+            nat.start(0);
+            let mut sent = frame.clone();
+            assert!(nat.out(&mut sent, 20));
+            assert_ne!(sent, frame);
+            // The checksum covers both addresses and the segment (RFC 8200 section 8.1).
+            assert_eq!(sum(&sent), sum(&frame));
+            let mut back = sent.clone();
+            for (from, to) in [(8..24, 24..40), (at..at + 2, at + 2..at + 4)] {
+                let (from, to) = (IP + from.start..IP + from.end, IP + to.start..IP + to.end);
+                back[to].copy_from_slice(&sent[from]);
+            }
+            assert!(nat.back(&mut back, 30));
+            assert_eq!(back[IP + 24..IP + 40], frame[IP + 8..IP + 24]);
+            assert_eq!(back[IP + at + 2..IP + at + 4], frame[IP + at..IP + at + 2]);
+        }
+    }
 }
