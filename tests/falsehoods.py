@@ -14,12 +14,13 @@ from msgspec import structs
 from PIL import Image
 
 from dragstrip.model.aqm import Aqm, Codel, DualPi2
-from dragstrip.model.effects import Side
+from dragstrip.model.effects import Grant, Side
 from dragstrip.model.network import ETHERNET_MTU, Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.thresholds import Thresholds
-from dragstrip.model.visit import FarEnd, QueueReport, Reason, ReasonCode, Visit, Visual
+from dragstrip.model.trace import DelayTrace
+from dragstrip.model.visit import FarEnd, Flights, QueueReport, Reason, ReasonCode, Visit, Visual
 from dragstrip.verdict.clock_checks import offset_ms
 from dragstrip.verdict.judge import judge
 from dragstrip.verdict.link_checks import loss_interval
@@ -296,6 +297,31 @@ def managed(scene: Scene, aqm: Aqm, **seen: object) -> Scene:
     asked = structs.replace(scene.network.down, aqm=aqm)
     network = structs.replace(scene.network, down=asked)
     return replace(scene, network=network).down(ect=0, **seen)
+
+
+def flown(scene: Scene, side: Side, us: int) -> Scene:
+    """One packet that took so long besides the bottleneck, at the recordings' start."""
+    flights = Flights(
+        zero_us=scene.visit.started_us - 5_000_000, slot_us=1000, slots=((0, us, us),)
+    )
+    return scene.link(side, flights=flights)
+
+
+def other_delays(scene: Scene, beyond: bool) -> Scene:
+    """A packet that took less than the recorded delay of its moment."""
+    delays = DelayTrace(name="made", steps=((0, 0), (0.5, 5), (1, 0)))
+    down = structs.replace(scene.network.down, delay_trace=delays)
+    least_ms = down.delay_ms - scene.limits.clock_slack_ms
+    played = replace(scene, network=structs.replace(scene.network, down=down))
+    return flown(played, "down", round(1000 * least_ms) - 100 * beyond)
+
+
+def no_grant(scene: Scene, beyond: bool) -> Scene:
+    """A client that never waited for the grants that its network asks for."""
+    up = structs.replace(scene.network.up, grant=Grant(request_ms=10, delay_ms=8, held_ms=1))
+    granting = replace(scene, network=structs.replace(scene.network, up=up))
+    us = round(1000 * up.delay_ms) + 8_000
+    return flown(granting, "up", us).link("up", granted=int(not beyond))
 
 
 def marked_deaf(scene: Scene, beyond: bool) -> Scene:
@@ -720,6 +746,8 @@ FALSEHOODS = [
     Falsehood("link-drift", "lost before it, down", beside_the_model("down", "lost_before")),
     Falsehood("link-drift", "lost behind it, up", beside_the_model("up", "lost_behind")),
     Falsehood("link-drift", "lost behind it, down", beside_the_model("down", "lost_behind")),
+    Falsehood("link-drift", "another delay than recorded", other_delays),
+    Falsehood("link-drift", "no wait for a grant", no_grant),
     Falsehood("link-drift", "a mark on what knows no ECN", marked_deaf),
     Falsehood("link-drift", "CoDel that never acts", idle_codel),
     Falsehood("link-drift", "DualPI2 that never marks", idle_dualpi2),

@@ -168,13 +168,64 @@ def test_a_change_keeps_the_order_of_stages(bed: Bed) -> None:
 @pytest.mark.parametrize("effect", EFFECTS, ids=lambda effect: "+".join(effect.example))
 def test_the_link_takes_and_counts_every_effect(bed: Bed, effect: Effect) -> None:
     asked = Direction(**effect.example)
-    network = Network(name="made", down=asked, up=asked)
+    sides = {side: asked if side in effect.sides else Direction() for side in STAGES}
     link = Link(bed.link, {"a.test": ORIGIN_IP})
-    link.configure(network, seed=1)
-    report = bed.link.ask("stats", dict[str, Any])["down"]
-    assert {count.field: report.get(count.field, 0) for count in COUNTS} == {
-        c.field: 0 for c in COUNTS
-    }
+    link.configure(Network(name="made", **sides), seed=1)
+    for side in effect.sides:
+        report = bed.link.ask("stats", dict[str, Any])[side]
+        assert {count.field: report.get(count.field, 0) for count in COUNTS} == {
+            c.field: 0 for c in COUNTS
+        }
+
+
+def test_recorded_delays_follow_the_clock_and_keep_packets_in_order(
+    bed: Bed, tmp_path: Path
+) -> None:
+    record = tmp_path / "delays.csv"
+    # 30 ms for 40 ms, then 5 ms for a minute.
+    trace = {"name": "made", "steps": [[0, 30], [0.04, 5], [60, 0]]}
+    configure(bed, record=record, down={"delay_trace": trace, "delay_ms": 1})
+    client, origin = bed.udp()
+    with client, origin:
+        for _ in range(12):
+            origin.send(bytes(100))
+            time.sleep(0.006)
+        report = settled(bed, "down", sent=12)
+        bed.link.ask("passthrough", dict)
+        received(client, 12)
+    rows = list(csv.DictReader(record.read_text().splitlines()))
+    zero_ns = int(rows[0]["arrival_ns"])
+    last_ns = 0
+    for row in rows:
+        came_ns = int(row["arrival_ns"])
+        delay_ms = 31 if came_ns - zero_ns < 40_000_000 else 6
+        last_ns = max(last_ns, came_ns + delay_ms * 1_000_000)
+        assert int(row["ideal_ns"]) == last_ns
+    flights = report["flights"]
+    assert flights["zero_us"] == zero_ns // 1000
+    assert all(6_000 <= least <= most for _, least, most in flights["slots"])
+    assert flights["slots"][0][1] >= 31_000
+
+
+def test_a_client_sends_when_it_is_granted_to(bed: Bed, tmp_path: Path) -> None:
+    record = tmp_path / "grants.csv"
+    grant = {"request_ms": 20, "delay_ms": 15}
+    configure(bed, record=record, up={"grant": grant})
+    client, origin = bed.udp()
+    with client, origin:
+        for _ in range(30):
+            client.send(bytes(100))
+            time.sleep(0.007)
+        report = settled(bed, "up", sent=30)
+        bed.link.ask("passthrough", dict)
+        received(origin, 30)
+    assert report["granted"] == 30
+    assert report["flight_min_ms"] >= 15
+    rows = list(csv.DictReader(record.read_text().splitlines()))
+    waits_ms = [(int(row["ideal_ns"]) - int(row["arrival_ns"])) / 1e6 for row in rows]
+    assert all(15 <= wait <= 35 for wait in waits_ms)
+    # Packets of one grant leave together.
+    assert len({row["ideal_ns"] for row in rows}) < 30
 
 
 def test_a_host_can_be_lossy_alone_and_the_mtu_holds(bed: Bed) -> None:

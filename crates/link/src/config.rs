@@ -99,17 +99,17 @@ impl Config {
 
     /// The stages from client to origin.
     pub fn up_pipeline(&self) -> Pipeline {
-        let context = self.context(1, false, self.down.mtu.clamps());
+        let context = self.context(1, false, &self.down);
         self.up.pipeline(StageName::up(), &context)
     }
 
     /// The stages from origin to client.
     pub fn down_pipeline(&self) -> Pipeline {
-        let context = self.context(2, true, self.up.mtu.clamps());
+        let context = self.context(2, true, &self.up);
         self.down.pipeline(StageName::down(), &context)
     }
 
-    fn context(&self, direction: u64, origin_sends: bool, clamps: Option<u32>) -> Context {
+    fn context(&self, direction: u64, origin_sends: bool, other: &Direction) -> Context {
         Context {
             seed: self.seed,
             direction,
@@ -118,7 +118,8 @@ impl Config {
                 Accounting::L2 => ETHERNET_HEADER,
             },
             origin_sends,
-            clamps,
+            clamps: other.mtu.clamps(),
+            silence: other.queue.silence(),
         }
     }
 }

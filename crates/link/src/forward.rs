@@ -365,7 +365,11 @@ impl Forwarder {
                 meter.arrived(length, bytes);
             });
             if index == 0 {
-                self.pipeline.begin(self.epoch.with(arrival_ns));
+                let zero_ns = self.epoch.with(arrival_ns);
+                self.pipeline.begin(zero_ns);
+                if self.pipeline.scheduled() {
+                    self.meter.record_flights(zero_ns);
+                }
             }
             let slot = self.pool.keep(frame.bytes);
             let ip = &frame.bytes[IP..];

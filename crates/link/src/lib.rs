@@ -23,6 +23,7 @@ mod clock;
 mod control;
 mod drops;
 mod early;
+mod flights;
 mod forward;
 mod frame;
 mod ip;

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::busy::Busy;
 use crate::far::{FarCount, FarEnd, FarEnds};
+use crate::flights::{FlightCourse, Flights};
 use crate::header::Ecn;
 use crate::model::effects::CAUSES;
 use crate::model::{Counts, DropCause, HostCount, Packet, QueueCount};
@@ -78,6 +79,10 @@ pub struct Report {
     pub far_ends: Vec<FarCount>,
     /// Traffic over time; None if no packet came.
     pub timeline: Option<Course>,
+    /// How long packets took besides the bottleneck, over time; None unless that follows a
+    /// recording or a schedule.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flights: Option<FlightCourse>,
     /// Packets that passed the link without emulation; None if the link shapes every packet.
     pub unshaped: Option<Unshaped>,
 }
@@ -143,6 +148,7 @@ pub struct Meter {
     lateness_ns: Histogram<u64>,
     far_ends: FarEnds,
     timeline: Timeline,
+    flights: Flights,
 }
 
 impl Default for Meter {
@@ -174,6 +180,7 @@ impl Default for Meter {
             lateness_ns: times(),
             far_ends: FarEnds::default(),
             timeline: Timeline::default(),
+            flights: Flights::default(),
         }
     }
 }
@@ -202,6 +209,7 @@ impl Report {
             loss_fates: String::new(),
             far_ends: Vec::new(),
             timeline: None,
+            flights: None,
             queued: 0,
             ..self
         }
@@ -216,6 +224,11 @@ impl Meter {
         self.bytes_in += u64::from(packet_bytes);
         self.largest_frame_bytes = self.largest_frame_bytes.max(frame_bytes as u64);
         index
+    }
+
+    /// Records from now on how long packets take over time, counted from `zero_ns`.
+    pub fn record_flights(&mut self, zero_ns: u64) {
+        self.flights.begin(zero_ns);
     }
 
     /// Returns the index under which a far end's packets are counted, see [`Packet::far`].
@@ -239,6 +252,7 @@ impl Meter {
         self.flight_min_ns = self.flight_min_ns.min(flight_ns);
         self.far_ends.sent(packet, transit_ns);
         self.timeline.sent(packet, actual_ns);
+        self.flights.sent(packet, bottleneck_ns, flight_ns);
         let lateness_ns = actual_ns.saturating_sub(packet.at_ns);
         self.lateness_ns.saturating_record(lateness_ns);
         self.marked += u64::from(packet.marked);
@@ -337,6 +351,7 @@ impl Meter {
             lateness_max_us: lateness_us(self.lateness_ns.max()),
             far_ends: self.far_ends.report(ahead_ns),
             timeline: self.timeline.report(ahead_ns),
+            flights: self.flights.report(ahead_ns),
             unshaped: None,
         }
     }

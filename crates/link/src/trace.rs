@@ -1,9 +1,10 @@
-//! A recorded rate to play: docs/reference/network.md has both forms.
+//! Recorded rates and delays to play: docs/reference/network.md has their forms.
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Line, Opportunities, Step};
+use crate::check::MAX_MS;
+use crate::model::{Line, Opportunities, Recorded, Silence, Step};
 use crate::units::{bits_per_s, ns};
 
 /// Highest rate in Mbit/s that is accepted: far beyond any network.
@@ -70,6 +71,16 @@ impl Trace {
         }
     }
 
+    /// When the line carries nothing, from `offset_ns` on. Between opportunities it rests, and is
+    /// not silent.
+    pub fn silence(&self, offset_ns: u64) -> Silence {
+        if self.steps.is_empty() {
+            Silence::default()
+        } else {
+            Silence::of(&self.steps_from(offset_ns))
+        }
+    }
+
     fn opportunities_from(&self, offset_ns: u64) -> Line {
         let times_ns = self.opportunities_ms.iter().map(|ms| ms * 1_000_000);
         let lap_ns = times_ns.clone().next_back().unwrap_or(1);
@@ -103,5 +114,44 @@ impl Trace {
             steps.push(rest);
         }
         steps
+    }
+}
+
+/// Recorded delays as `dragstrip.model.trace.DelayTrace` writes them. The answer to `configure`
+/// leaves the steps out.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct DelayTrace {
+    pub name: String,
+    /// Pairs (second, ms); the last pair only marks the end of the trace, which then loops.
+    #[serde(default, skip_serializing)]
+    pub steps: Vec<(f64, f64)>,
+}
+
+impl DelayTrace {
+    pub fn check(&self, direction: &str) -> Result<()> {
+        let place = format!("{direction}.delay_trace {:?}", self.name);
+        ensure!(
+            self.steps.len() > 1,
+            "{place} needs at least two steps: the last one ends the trace"
+        );
+        ensure!(
+            self.steps[0].0 == 0.0 && self.steps.is_sorted_by(|a, b| b.0 - a.0 >= 1e-6),
+            "{place}: steps must begin at 0 s and go on in time by at least 1 us"
+        );
+        ensure!(
+            self.steps[self.steps.len() - 1].0 <= 1e6,
+            "{place} must end within 1000000 s"
+        );
+        ensure!(
+            (self.steps.iter()).all(|step| (0.0..=MAX_MS).contains(&step.1)),
+            "{place}: delays must lie between 0 and {MAX_MS} ms"
+        );
+        Ok(())
+    }
+
+    pub fn delays(&self) -> Recorded {
+        let step = |pair: &[(f64, f64)]| (ns(pair[1].0 * 1e3), ns(pair[0].1));
+        Recorded::new(self.steps.windows(2).map(step).collect())
     }
 }

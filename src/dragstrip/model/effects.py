@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from dragstrip.model.aqm import Aqm, FqCodel
 from dragstrip.model.bursts import GilbertElliott
-from dragstrip.model.trace import Trace
+from dragstrip.model.trace import MOST_DELAY_MS, DelayTrace, Trace
 from dragstrip.model.units import plain, require_shares
 
 Side = Literal["down", "up"]
@@ -66,6 +66,46 @@ class Udp(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             raise ValueError("delay_ms must not be negative")
 
 
+class Grant(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How a client gets to send where the network grants it, as in LTE, 5G and over satellites
+    (3GPP TS 36.321 sections 5.4.4 and 5.4.5).
+
+    A client without a grant asks for one at its next opportunity. The grant is for what waits then.
+    What comes later is reported with that data, and gets the next grant `delay_ms` after it. No
+    grant comes while the way down carries nothing: in an outage, or while its trace's rate is 0.
+    """
+
+    request_ms: float
+    """Time in ms from one opportunity to ask to the next. The first one depends on the seed."""
+    delay_ms: float
+    """Time in ms from asking to sending."""
+    held_ms: float = 0.0
+    """Time in ms for which the network goes on granting after each packet, without being asked.
+    Packets then leave at once."""
+
+    def __post_init__(self) -> None:
+        if not self.request_ms > 0:
+            raise ValueError("request_ms must be above zero: how often the client may ask")
+        for name in ("request_ms", "delay_ms", "held_ms"):
+            if not 0 <= getattr(self, name) <= MOST_DELAY_MS:
+                raise ValueError(f"{name} must lie between 0 and {MOST_DELAY_MS} ms")
+
+    @property
+    def least_ms(self) -> float:
+        """Least time in ms that every packet waits."""
+        return 0.0 if self.held_ms else self.delay_ms
+
+    @property
+    def most_ms(self) -> float:
+        """Most time in ms that a packet waits, if the way down always carries grants."""
+        return max(self.request_ms, self.delay_ms) + self.delay_ms
+
+    @property
+    def usual_ms(self) -> float:
+        """Mean time in ms that a packet waits whose client has no grant."""
+        return self.request_ms / 2 + self.delay_ms
+
+
 class HostPath(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Delay and loss that one host adds to a direction (cook2017 section III-A shapes single
     servers)."""
@@ -104,7 +144,10 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     docs/reference/network.md, or a log. Time 0 of both directions is the first packet of either
     that reaches the link."""
     trace_offset_ms: float = 0.0
-    """Time in ms at which to begin in the trace."""
+    """Time in ms at which to begin in `trace` and `delay_trace`."""
+    delay_trace: DelayTrace | None = None
+    """Recorded one-way delay to add to `delay_ms`: a file beside the study in a form of
+    docs/reference/network.md. Packets keep their order. Time 0 is that of `trace`."""
     jitter_ms: float = 0.0
     """Most by which a delay differs from `delay_ms`, in ms (uniform), or the standard deviation
     (normal). The sum with `delay_ms` is never below 0."""
@@ -140,6 +183,9 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     direction, before every stage, does it, as some do with TCP Fast Open (RFC 7413 section 7.1)."""
     udp: Udp | None = None
     """What UDP meets, and TCP does not, at the start of the direction, before every stage."""
+    grant: Grant | None = None
+    """What the client must ask for before it may send, only in `up`. Packets that wait for a grant
+    wait before every stage, and no depth limits them."""
     hosts: tuple[HostPath, ...] = ()
     """Extra delay and loss of single hosts, identified by the origin's address (cook2017 section
     III-A)."""
@@ -168,6 +214,8 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             ["rate_mbps", "trace"] if self.rate_mbps and self.trace else [],
             ["loss", "gilbert_elliott"] if self.loss and self.gilbert_elliott else [],
             ["queue_ms", "aqm with a trace"] if self.queue_ms and self.aqm and self.trace else [],
+            ["delay_trace", "jitter_ms"] if self.delay_trace and self.jitter_ms else [],
+            ["delay_trace", "reorder"] if self.delay_trace and self.reorder else [],
         ):
             if contrary:
                 raise ValueError(f"{' and '.join(contrary)} cannot be combined: give one")
@@ -237,17 +285,40 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def least_delay_ms(self) -> float:
-        """Shortest delay of a packet, in ms."""
+        """Shortest delay of a packet, in ms, with its wait for a grant."""
+        waits_ms = self.grant.least_ms if self.grant else 0.0
         if self.reorder:
-            return 0.0
-        return max(0.0, self.delay_ms - self._jitter_bounds_ms[0])
+            return waits_ms
+        waits_ms += self.delay_trace.least_ms if self.delay_trace else 0.0
+        return waits_ms + max(0.0, self.delay_ms - self._jitter_bounds_ms[0])
 
     @property
     def most_delay_ms(self) -> float:
         """Longest delay of a packet in ms, without queue, rate and waiting for earlier packets."""
-        further = max((p.delay_ms for p in self.hosts), default=0)
-        further += self.udp.delay_ms if self.udp else 0
-        return self.delay_ms + self._jitter_bounds_ms[1] + further
+        longest_ms = self.delay_ms + self._jitter_bounds_ms[1] + self.further_ms
+        return longest_ms + (self.delay_trace.most_ms if self.delay_trace else 0.0)
+
+    @property
+    def further_ms(self) -> float:
+        """Longest time in ms that a packet spends on a host's path, in a middlebox and without a
+        grant."""
+        further = max((p.delay_ms for p in self.hosts), default=0.0)
+        further += self.udp.delay_ms if self.udp else 0.0
+        return further + (self.grant.most_ms if self.grant else 0.0)
+
+    @property
+    def usual_delay_ms(self) -> float:
+        """Mean delay in ms of a packet whose client has no grant, without queue and rate."""
+        waits_ms = self.grant.usual_ms if self.grant else 0.0
+        waits_ms += self.delay_trace.mean_ms if self.delay_trace else 0.0
+        return self.delay_ms + waits_ms
+
+    @property
+    def long_delay_ms(self) -> float:
+        """Longest delay in ms that is recorded or scheduled, without jitter, queue and rate."""
+        waits_ms = self.grant.most_ms if self.grant else 0.0
+        waits_ms += self.delay_trace.most_ms if self.delay_trace else 0.0
+        return self.delay_ms + waits_ms
 
     @property
     def table_digest(self) -> str:
@@ -292,6 +363,8 @@ class Counters(Struct, frozen=True, kw_only=True):
     dropped_handover: int = 0
     dropped_nat: int = 0
     dropped_udp: int = 0
+    granted: int = 0
+    """Packets that waited for a grant."""
     told_too_big: int = 0
     """Packets that were too long and about which the link informed the sender."""
     clamped: int = 0
@@ -335,6 +408,8 @@ class Effect(Struct, frozen=True, kw_only=True):
     """Whether a direction requests the effect."""
     stage: Stage | None = None
     """Stage at which the effect happens. None means before all stages."""
+    sides: tuple[Side, ...] = ("down", "up")
+    """Directions that may request the effect."""
     says: Callable[[Direction], Iterator[str]] = _nothing
     """What a network's description says of the effect, if the direction requests it."""
     chance: Callable[[Direction], object] = _never
@@ -406,6 +481,21 @@ def _udp(d: Direction) -> Iterator[str]:
         yield f"UDP {plain(d.udp.delay_ms)} ms later, loses {plain(d.udp.loss * 100)} % of it"
 
 
+def _recorded(d: Direction) -> Iterator[str]:
+    if d.delay_trace:
+        more = " more" if d.delay_ms else ""
+        yield f"delay{more} {d.delay_trace.describe()}"
+
+
+def _grant(d: Direction) -> Iterator[str]:
+    if grant := d.grant:
+        held = f", held for {plain(grant.held_ms)} ms" if grant.held_ms else ""
+        yield (
+            f"asks for grants every {plain(grant.request_ms)} ms, gets them after "
+            f"{plain(grant.delay_ms)} ms{held}"
+        )
+
+
 def _hosts(d: Direction) -> Iterator[str]:
     for path in d.hosts:
         yield f"{path.host} {plain(path.delay_ms)} ms further, loses {plain(path.loss * 100)} %"
@@ -467,6 +557,19 @@ EFFECTS = (
         example={"trace": Trace(name="made", opportunities_ms=(1, 2)), "trace_offset_ms": 1},
         wanted=lambda d: d.trace,
         says=_trace,
+    ),
+    Effect(
+        stage="delay",
+        example={"delay_trace": DelayTrace(name="made", steps=((0, 5), (1, 9), (2, 0)))},
+        wanted=lambda d: d.delay_trace,
+        says=_recorded,
+    ),
+    Effect(
+        example={"grant": Grant(request_ms=10, delay_ms=8)},
+        sides=("up",),
+        wanted=lambda d: d.grant,
+        says=_grant,
+        counts=(Count("granted", "held for a grant", lambda d: d.grant),),
     ),
     Effect(
         stage="mtu",

@@ -103,6 +103,8 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The resolver that client and page share, and the path to it. None: names resolve at once."""
 
     def __post_init__(self) -> None:
+        if self.down.grant:
+            raise ValueError("down.grant: only the client asks for grants: give it in up")
         least = LEAST_MTU[self.family]
         for phase in self.phases:  # raises for steps that make no sense
             for side in STAGES:
@@ -146,14 +148,15 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def rtt_ms(self) -> float:
-        """Round trip in ms without queueing or serialisation, at the start of a load."""
-        return self.down.delay_ms + self.up.delay_ms
+        """Usual round trip in ms without queueing or serialisation, at the start of a load."""
+        return self.down.usual_delay_ms + self.up.usual_delay_ms
 
     @property
     def longest_rtt_ms(self) -> float:
         """`rtt_ms` where it is longest, with the longest outage."""
         phases, outages = self.phases, (step.outage_ms or 0.0 for step in self.at)
-        return max(p.down.delay_ms + p.up.delay_ms for p in phases) + max(outages, default=0.0)
+        ways = (p.down.long_delay_ms + p.up.long_delay_ms for p in phases)
+        return max(ways) + max(outages, default=0.0)
 
     @property
     def least_rtt_ms(self) -> float:

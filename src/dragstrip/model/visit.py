@@ -383,6 +383,18 @@ class Timeline(Struct, frozen=True, kw_only=True):
     packets that the link's queue dropped. Drops count in the slot of the packet's arrival."""
 
 
+class Flights(Struct, frozen=True, kw_only=True):
+    """How long packets took besides the bottleneck, over time: delay, and waits for a grant."""
+
+    zero_us: int
+    """Time 0 of what follows a clock: the first packet that reached the link."""
+    slot_us: int
+    """Length of a slot. The link widens slots to keep their number small."""
+    slots: tuple[tuple[int, int, int], ...]
+    """The slots in which a packet left the bottleneck, in order: index, least and most time in
+    us."""
+
+
 class DirectionReport(Counters, frozen=True, kw_only=True):
     """Traffic and state of one direction of the link during a visit. Bytes are layer 3."""
 
@@ -463,6 +475,8 @@ class DirectionReport(Counters, frozen=True, kw_only=True):
     """Traffic by address and port at the origin's end; None in capsules older than the field."""
     timeline: Timeline | None = None
     """Traffic over time; None if no packet came, and in older capsules."""
+    flights: Flights | None = None
+    """Flights over time; None unless the direction has a delay trace or grants."""
 
     @property
     def realised_mbps(self) -> float | None:

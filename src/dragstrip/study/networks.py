@@ -4,9 +4,13 @@
 [slow]
 two_way_loss = 0.033                # instead of loss: (1 - l)^2 = 1 - p per direction
 down = { trace = "norway.txt", queue_packets = 100 }   # a trace's file, beside this one;
-                                    # or a log: "5g.csv?unit=kbit/s"
+                                    # or a log: "5g.csv?unit=kbit/s"; delay_trace = "delay.txt"
 up = { rate_mbps = 1, delay_ms = 30, jitter_ms = 5, jitter_table = "pareto.dist" }  # of netem
 at = [{ t = "2 s", down = { rate_mbps = 1 } }]      # what the link becomes: moving-links.md
+
+[shared]
+down = { trace = "lte.txt" }
+up = { rate_of_down = 0.2 }         # instead of a rate: the way up has 20 % of the rates down
 """
 
 import re
@@ -19,7 +23,9 @@ import msgspec
 from dragstrip.model.effects import STAGES
 from dragstrip.model.errors import InputError
 from dragstrip.model.network import Network, per_direction
+from dragstrip.study.coupled import follow
 from dragstrip.study.steps import read_steps
+from dragstrip.study.tracefiles.delays import read_delays
 from dragstrip.study.tracefiles.distribution import read_distribution
 from dragstrip.study.tracefiles.files import read_side
 
@@ -51,6 +57,11 @@ def read_network(name: str, table: Mapping[str, Any], folder: Path) -> Network:
                 side["trace"] = read_side(side["trace"], folder, place)
             except InputError as error:
                 raise InputError(f"{place}.trace: {error}") from None
+        if isinstance(side.get("delay_trace"), str):
+            try:
+                side["delay_trace"] = read_delays(side["delay_trace"], folder, place).trace
+            except InputError as error:
+                raise InputError(f"{place}.delay_trace: {error}") from None
         if isinstance(side.get("jitter_table"), str):
             try:
                 quantiles = read_distribution(folder / side["jitter_table"])
@@ -59,6 +70,8 @@ def read_network(name: str, table: Mapping[str, Any], folder: Path) -> Network:
             side |= {"jitter_shape": "table", "jitter_table": quantiles}
     if "at" in fields:
         fields["at"] = read_steps(fields["at"])
+    if "rate_of_down" in sides["up"]:
+        follow(sides["up"], sides["down"], fields.get("at", []))
     given = {side: fields_ for side, fields_ in sides.items() if side in fields or fields_}
     try:
         return msgspec.convert(fields | given, Network)

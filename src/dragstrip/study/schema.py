@@ -139,9 +139,17 @@ def _network_files(network: dict[str, Any], direction: dict[str, Any]) -> None:
         "description": "Instead of `loss`: of packets or their answers, shared by both directions.",
     }
     network["required"] = ["down", "up"]
-    direction["properties"]["trace"]["anyOf"].append(
-        {"type": "string", "description": "A trace's file, relative to the study."}
-    )
+    for trace in ("trace", "delay_trace"):
+        direction["properties"][trace]["anyOf"].append(
+            {"type": "string", "description": "A trace's file, relative to the study."}
+        )
+    direction["properties"]["rate_of_down"] = {
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "maximum": 1,
+        "description": "Of `up`, instead of `rate_mbps` and `trace`: the share of the rates down "
+        "that the way up has, also at steps.",
+    }
     table = direction["properties"]["jitter_table"]
     direction["properties"]["jitter_table"] = {
         "anyOf": [

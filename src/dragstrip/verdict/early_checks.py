@@ -166,7 +166,7 @@ def _came_late(
     unsure_ms += network.up.least_ms(_FLIGHT_BYTES)
     if unsure_ms > _CLEAR * network.least_rtt_ms or network.background:
         return False
-    if network.up.trace or network.down.trace or network.at:
+    if network.up.trace or network.down.trace or network.at or network.up.grant:
         return False
     at_ms = (first.t_us - visit.started_us) / 1000 - request.connect_start_ms
     return at_ms >= rtts * network.least_rtt_ms + network.up.least_delay_ms + _held_up_ms(visit)

@@ -29,6 +29,7 @@ from dragstrip.verdict import (
     early_checks,
     ecn_checks,
     fast_open_checks,
+    flight_checks,
     hint_checks,
     host_checks,
     link_checks,
@@ -200,6 +201,7 @@ def _reasons(
     heard = not (page.live or stack.untold)
     yield from link_checks.delivered(visit, network, limits, heard=heard)
     yield from step_checks.stepped(visit, network, limits)
+    yield from flight_checks.flown(visit, network, limits)
     yield from nat_checks.rebound(visit, network, stack)
     yield from clock_checks.steady(visit, limits)
     yield from clock_checks.agreed(visit, network, limits)

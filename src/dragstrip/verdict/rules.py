@@ -11,7 +11,7 @@ from msgspec import structs
 
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 
-VERSION = 21
+VERSION = 22
 """Version of the rules. Every change of a check or of a default limit raises it; `CHANGES`
 describes each change."""
 
@@ -21,6 +21,10 @@ fault in those visits. (Since version 13, hosts may share addresses and certific
 host had its own.)"""
 
 CHANGES: Mapping[int, tuple[str, ...]] = {
+    22: (
+        "delays that a network plays from a recording, and waits for its grants, are judged moment "
+        "by moment",
+    ),
     21: (
         "each packet of a server must have the ECN code point of its stack, ECT(0) or ECT(1), and "
         "each TCP connection the feedback of marks that the stack claims",

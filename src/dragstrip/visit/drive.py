@@ -262,7 +262,12 @@ def issuers(exchanges: Iterable[Exchange]) -> dict[str, str]:
 
 def _delay_only(network: Network) -> Network:
     def only(direction: Direction) -> Direction:
-        return Direction(delay_ms=direction.delay_ms)
+        return Direction(
+            delay_ms=direction.delay_ms,
+            delay_trace=direction.delay_trace,
+            trace_offset_ms=direction.trace_offset_ms,
+            grant=direction.grant,
+        )
 
     return structs.replace(network, down=only(network.down), up=only(network.up), at=())
 

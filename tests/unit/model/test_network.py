@@ -93,7 +93,11 @@ def test_an_effect_is_wanted_described_counted_and_placed_where_it_is_asked_for(
     assert not effect.wanted(plain)
     assert effect.wanted(asked)
     assert list(effect.says(plain)) == []
-    both = (Network(name="x", down=down, up=plain).describe() for down in (plain, asked))
+    (side, *_) = effect.sides
+    both = (
+        Network(name="x", **{"down": plain, "up": plain, side: one}).describe()
+        for one in (plain, asked)
+    )
     assert len({*both}) == 2
     for count in effect.counts:
         assert not count.wanted(plain)

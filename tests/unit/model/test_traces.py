@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragstrip.model.errors import InputError
-from dragstrip.model.trace import OPPORTUNITY_BYTES, Trace
+from dragstrip.model.trace import OPPORTUNITY_BYTES, DelayTrace, Trace
 from dragstrip.study.tracefiles.files import read_played
 from dragstrip.study.traces import parse_trace
 
@@ -135,3 +135,66 @@ def test_traces_as_people_record_them_are_read(tmp_path, seed):
     path.write_text("\n".join(lines) + "\n")
     trace = read_played(path).down
     assert 0.05 < trace.mean_mbps < 6
+
+
+DELAYS = DelayTrace(name="made", steps=((0, 20), (1, 50), (1.5, 5), (2, 0)))
+
+
+def test_a_delay_trace_knows_its_bounds_and_its_mean():
+    assert (DELAYS.least_ms, DELAYS.most_ms, DELAYS.lap_ms) == (5, 50, 2000)
+    assert DELAYS.mean_ms == pytest.approx((20 + 25 + 2.5) / 2)
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "bounds"),
+    [
+        (0, 999, (20, 20)),
+        (0, 1000, (20, 50)),
+        (1200, 1600, (5, 50)),
+        (1600, 2100, (5, 20)),  # over the end of the trace
+        (3600, 4100, (5, 20)),
+        (100, 2050, (5, 50)),  # nearly a lap
+        (0, 9000, (5, 50)),
+    ],
+)
+def test_the_delays_of_a_stretch_of_time_are_bounded(begin, end, bounds):
+    assert DELAYS.between(begin, end) == bounds
+
+
+@given(offset=st.floats(0, 5000), at=st.floats(0, 3000))
+@few
+def test_a_turned_delay_trace_begins_elsewhere(offset, at):
+    turned = DELAYS.turned(offset)
+    assert turned.lap_ms == DELAYS.lap_ms
+    edges = [edge - offset % 2000 for edge in (0, 1000, 1500, 2000, 3000, 3500, 4000, 5000, 5500)]
+    if all(abs(at - edge) > 0.01 for edge in edges):
+        assert turned.between(at, at) == DELAYS.between(offset + at, offset + at)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (),
+        ((0, 5),),
+        ((1, 5), (2, 0)),
+        ((0, 5), (0, 6), (1, 0)),
+        ((0, 5), (2, 6), (1, 0)),
+        ((0, -1), (1, 0)),
+        ((0, float("nan")), (1, 0)),
+        ((0, 5), (float("nan"), 0)),
+        ((0, 1e9), (1, 0)),
+        ((0, 1), (1e9, 0)),
+    ],
+)
+def test_a_delay_trace_without_sense_is_refused(steps):
+    with pytest.raises(ValueError, match=r"delay|steps"):
+        DelayTrace(name="made", steps=steps)
+
+
+@given(one=st.one_of(opportunities(), steps()), share=st.floats(0.01, 1))
+@few
+def test_a_scaled_trace_carries_its_share(one, share):
+    scaled = one.scaled(share)
+    assert scaled.lap_ms == one.lap_ms
+    kept = OPPORTUNITY_BYTES if one.opportunities_ms else 1e-6 * one.lap_bytes
+    assert scaled.lap_bytes == pytest.approx(one.lap_bytes * share, abs=kept)

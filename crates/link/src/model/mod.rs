@@ -15,7 +15,9 @@ mod gilbert;
 mod line;
 mod managed;
 mod opportunities;
+mod recorded;
 mod rest;
+mod silence;
 mod spread;
 mod time;
 mod wander;
@@ -34,6 +36,8 @@ pub use fates::Fates;
 pub use line::{Line, Step};
 pub use managed::Managed;
 pub use opportunities::{OPPORTUNITY_BYTES, Opportunities};
+pub use recorded::Recorded;
+pub use silence::Silence;
 pub use wander::LEAST_PERIODS;
 
 /// Why a packet never leaves the link. Each effect declares its own.
@@ -312,6 +316,12 @@ pub trait Stage: Send {
 
     /// Adds what this stage counted.
     fn count(&self, _counts: &mut Counts) {}
+
+    /// Whether the time that packets spend here follows a recording or a schedule, so that it is
+    /// to be recorded over time.
+    fn scheduled(&self) -> bool {
+        false
+    }
 }
 
 /// The stages of one direction, in order. Without stages every packet passes at once.
@@ -351,6 +361,11 @@ impl Pipeline {
             self.epoch_ns = Some(epoch_ns);
             (self.stages.iter_mut()).for_each(|(_, stage)| stage.begin(epoch_ns));
         }
+    }
+
+    /// Whether the time that packets spend here is to be recorded: see [`Stage::scheduled`].
+    pub fn scheduled(&self) -> bool {
+        self.stages.iter().any(|(_, stage)| stage.scheduled())
     }
 
     /// Becomes `next` at `now_ns`; its effects have the same places. Packets that wait for the line

@@ -25,7 +25,10 @@ fn config(given: &Value, seed: u64) -> Config {
     for (name, value) in given.as_object().unwrap() {
         side[name] = value.clone();
     }
-    let asked = json!({"seed": seed, "up": side, "down": side, "accounting": "l2"});
+    let mut down = side.clone();
+    // Only the client asks for grants.
+    down.as_object_mut().unwrap().remove("grant");
+    let asked = json!({"seed": seed, "up": side, "down": down, "accounting": "l2"});
     let config: Config = serde_json::from_value(asked).unwrap();
     config.understood().unwrap()
 }

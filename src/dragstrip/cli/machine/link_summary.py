@@ -19,6 +19,8 @@ class DirectionValues(Struct, frozen=True, kw_only=True):
     trace: str | None
     """Name of the recorded rates; None without any."""
     delay_ms: float
+    delay_trace: str | None
+    """Name of the recorded delays, which are added to `delay_ms`; None without any."""
     loss: float
     """Share of packets lost at random in the long run."""
     queue_ms: float | None
@@ -30,6 +32,7 @@ class DirectionValues(Struct, frozen=True, kw_only=True):
             rate_mbps=direction.rate_mbps,
             trace=direction.trace.name if direction.trace else None,
             delay_ms=direction.delay_ms,
+            delay_trace=direction.delay_trace.name if direction.delay_trace else None,
             loss=direction.mean_loss,
             queue_ms=direction.queue_ms,
         )

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from dragstrip.cli.options import network_names
 from dragstrip.model.effects import STAGES
-from dragstrip.report.words.traces import outages, sparkline
+from dragstrip.report.words.traces import delay_line, delays, outages, sparkline
 from dragstrip.study.presets import find_network
 
 app = typer.Typer(help="Show a network; draw its traces.", no_args_is_help=True)
@@ -48,4 +48,14 @@ def show(
             ways = "down and up" if alike else side
             console.print(f"\n{ways}: {trace.lap_ms / 1000:g} s, then again", highlight=False)
             for line in (*sparkline(trace, console.width), outages(trace)):
+                console.print(line, highlight=False)
+    recorded = {side: found.direction(side).delay_trace for side in STAGES}
+    alike = recorded["down"] == recorded["up"]
+    for side, course in recorded.items():
+        if course and not (alike and side == "up"):
+            ways = "down and up" if alike else side
+            console.print(
+                f"\ndelay {ways}: {course.lap_ms / 1000:g} s, then again", highlight=False
+            )
+            for line in (*delay_line(course, console.width), delays(course)):
                 console.print(line, highlight=False)

@@ -6,7 +6,7 @@ dishes (`downlink_throughput_bps`), iperf3 (`bits_per_second`), Sabre (`bandwidt
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from dragstrip.model.effects import Side
@@ -44,6 +44,12 @@ _ASIDE = frozenset(
     "total warmup max min avg average mean std stdev target limit drop loss cumulative".split()
 )
 
+
+_BOTH_WAYS = frozenset("rtt ping round rtts".split())
+_ONE_WAY = frozenset("owd oneway one delay".split())
+_DELAY = _BOTH_WAYS | _ONE_WAY | frozenset("latency delays".split())
+_NO_DELAY = frozenset("drop loss std stdev jitter variation target limit max min count".split())
+_DELAY_UNITS = {"ms": 1.0, "us": 1e-3, "s": 1e3, "ns": 1e-6, "msec": 1.0, "usec": 1e-3, "sec": 1e3}
 
 _SHOWN = 12
 
@@ -109,9 +115,7 @@ def find_columns(names: Sequence[str], chosen: dict[str, str]) -> Columns:
     }
     taken = {c.place for c in given.values()}
     free = [Column(i, n, unit_in(n)) for i, n in enumerate(names) if i not in taken]
-    times = [c for c in free if _words(c.name) & _TIME and not _words(c.name) & (_NO_TIME | _RATE)]
-    times.sort(key=lambda c: _words(c.name) == {"date"})  # a day alone tells little
-    durations = [c for c in free if _words(c.name) & _DURATION and not _is_rate(c)]
+    times, durations = _time_columns(free)
     rates = [c for c in free if c not in times + durations and _is_rate(c)]
     sides: dict[Side, Column] = {}
     ways: tuple[tuple[Side, frozenset[str], frozenset[str]], ...]
@@ -128,6 +132,62 @@ def find_columns(names: Sequence[str], chosen: dict[str, str]) -> Columns:
     if "down" not in sides:
         raise Unclear(f"no name tells which column is the rate ({_listed(names)})", "down=NAME")
     return Columns(given.get("time") or next(iter(times), None), next(iter(durations), None), sides)
+
+
+def find_times(names: Sequence[str], chosen: str | None) -> tuple[Column | None, Column | None]:
+    """Find the columns of times and of durations; None for a missing one. `chosen` may name the
+    column of times. Raises `Unclear`."""
+    times, durations = _time_columns([Column(i, n, unit_in(n)) for i, n in enumerate(names)])
+    time = _named(names, "time", chosen) if chosen else next(iter(times), None)
+    return time, next(iter(durations), None)
+
+
+def _time_columns(free: Sequence[Column]) -> tuple[list[Column], list[Column]]:
+    times = [c for c in free if _words(c.name) & _TIME and not _words(c.name) & (_NO_TIME | _RATE)]
+    times.sort(key=lambda c: _words(c.name) == {"date"})  # a day alone tells little
+    return times, [c for c in free if _words(c.name) & _DURATION and not _is_rate(c)]
+
+
+class DelayColumn(NamedTuple):
+    place: int
+    name: str
+    unit: str
+    ms: float
+    """Size of the unit in ms."""
+    both_ways: bool
+    """Whether it has round trips."""
+
+
+def find_delay(names: Sequence[str], chosen: Mapping[str, str], side: Side) -> DelayColumn:
+    """Find the column of a log with the delays of `side`. `chosen` may set ``delay`` to a column,
+    by its name or its number from 1, ``of`` to ``round-trip`` or ``one-way``, and ``unit``. Raises
+    `Unclear`."""
+    if "delay" in chosen:
+        column = _named(names, "delay", chosen["delay"])
+    else:
+        free = [Column(i, n, None) for i, n in enumerate(names)]
+        other = _UP if side == "down" else _DOWN
+        delays = [c for c in free if _words(c.name) & _DELAY and not _words(c.name) & _NO_DELAY]
+        mine = [c for c in delays if not _words(c.name) & other]
+        if not mine:
+            raise Unclear(
+                f"no name tells which column is the delay ({_listed(names)})", "delay=NAME"
+            )
+        if len(mine) > 1:
+            several = _listed([c.name for c in mine])
+            raise Unclear(f"several columns may be the delay ({several})", f"delay={mine[0].name}")
+        column = mine[0]
+    words = _words(column.name)
+    unit = chosen.get("unit") or next((u for u in _DELAY_UNITS if u in words), "")
+    if unit not in _DELAY_UNITS:
+        known = ", ".join(_DELAY_UNITS)
+        raise Unclear(f"no name tells the unit of {column.name!r} ({known})", "unit=ms")
+    of = chosen.get("of", "round-trip" if words & _BOTH_WAYS else "")
+    if not of and not words & _ONE_WAY:
+        raise Unclear(f"{column.name!r} may be one way or a round trip", "of=round-trip")
+    if of not in ("", "round-trip", "one-way"):
+        raise Unclear(f"of={of} is neither round-trip nor one-way", "of=round-trip")
+    return DelayColumn(column.place, column.name, unit, _DELAY_UNITS[unit], of == "round-trip")
 
 
 def _named(names: Sequence[str], role: str, wanted: str) -> Column:

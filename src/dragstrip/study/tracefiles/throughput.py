@@ -13,7 +13,7 @@ from statistics import median
 from typing import NamedTuple
 
 from dragstrip.model.trace import Trace
-from dragstrip.study.tracefiles.columns import Column, Columns, Unclear, Unit
+from dragstrip.study.tracefiles.columns import Column, Columns, Unclear, Unit, find_times
 from dragstrip.study.tracefiles.table import Log
 
 _EPOCHS = ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3), (1e8, 1.0))
@@ -88,6 +88,15 @@ def to_trace(
         notes.append(f"{len(ordered)} rows, {len(merged)} after those of one time were joined")
     steps = _rates(merged, unit, notes) if unit.per_second else _amounts(merged, unit, notes)
     return Read(Trace(name=name, steps=tuple(steps)), tuple(notes))
+
+
+def seconds_of(
+    log: Log, time: str | None, interval_s: float | None, notes: list[str]
+) -> list[float | None]:
+    """Return the time of each row in s, of a log that need not have a rate. `time` may name the
+    column. Raises `Unclear`."""
+    column, duration = find_times(log.names, time)
+    return _times(log, Columns(column, duration, {}), interval_s, notes)
 
 
 def _times(

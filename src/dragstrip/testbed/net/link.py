@@ -154,6 +154,9 @@ def _steps(network: Network, addresses: Mapping[str, str]) -> list[dict[str, Any
 def _wired(direction: Direction, addresses: Mapping[str, str]) -> dict[str, Any]:
     """Return the direction in the link's format, with addresses instead of host names."""
     fields: dict[str, Any] = msgspec.to_builtins(direction)
+    if direction.delay_trace:
+        played = direction.delay_trace.turned(direction.trace_offset_ms)
+        fields["delay_trace"] = msgspec.to_builtins(played)
     try:
         fields["hosts"] = [
             {"address": addresses[p.host], "delay_ms": p.delay_ms, "loss": p.loss}

@@ -1,15 +1,16 @@
-//! Propagation delay, with jitter and reordering.
+//! Propagation delay, fixed or as recorded, with jitter and reordering.
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::{Context, Effect, Stage};
 use crate::check::{MAX_MS, check_ms, check_share};
-use crate::model::Packet;
 use crate::model::draw::{Draws, Normals, Stream};
 use crate::model::flying::Flying;
 use crate::model::spread::{Spread, quantile};
 use crate::model::wander::{LEAST_PERIODS, Wander};
+use crate::model::{Packet, Recorded};
+use crate::trace::DelayTrace;
 use crate::units::ns;
 
 /// A table's largest deviation from the mean, in units of `jitter_ms`; netem's tables reach 4.
@@ -34,6 +35,9 @@ pub struct Asked {
     /// Share of packets that skip the delay and so overtake others.
     #[serde(default)]
     pub reorder: f64,
+    /// Recorded delays, in addition to `delay_ms`. Packets keep their order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_trace: Option<DelayTrace>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -55,6 +59,14 @@ impl Effect for Asked {
             "{side}.reorder sends packets ahead of the delay: give {side}.delay_ms too"
         );
         self.check_jitter(side)?;
+        if let Some(trace) = &self.delay_trace {
+            trace.check(side)?;
+            ensure!(
+                self.jitter_ms == 0.0 && self.reorder == 0.0,
+                "{side}.delay_trace excludes {side}.jitter_ms and {side}.reorder: it has the \
+                 delay's changes"
+            );
+        }
         Ok(Self {
             delay_ms: ns(self.delay_ms) as f64 / 1e6,
             jitter_period_ms: self.wanders().then(|| self.period_ms()),
@@ -63,7 +75,7 @@ impl Effect for Asked {
     }
 
     fn stage(&self, context: &Context) -> Option<Box<dyn Stage>> {
-        if self.delay_ms == 0.0 && self.jitter_ms == 0.0 {
+        if self.delay_ms == 0.0 && self.jitter_ms == 0.0 && self.delay_trace.is_none() {
             return None;
         }
         let (seed, direction) = (context.seed, context.direction);
@@ -76,7 +88,9 @@ impl Effect for Asked {
             }
         };
         let period_ns = ns(self.period_ms()).max(1);
-        let jitter = if self.wanders() {
+        let jitter = if let Some(trace) = &self.delay_trace {
+            Some(Jitter::Recorded(trace.delays()))
+        } else if self.wanders() {
             Some(Jitter::Wander(Wander::new(
                 spread, period_ns, seed, direction,
             )))
@@ -160,13 +174,17 @@ impl Scatter {
 pub enum Jitter {
     Scatter(Scatter),
     Wander(Wander),
+    Recorded(Recorded),
 }
 
 impl Jitter {
-    fn below_ns(&self) -> f64 {
+    /// The least delay with this jitter about a delay.
+    fn least_ns(&self, delay_ns: u64) -> u64 {
+        let below = |below_ns: f64| (delay_ns as f64 - below_ns).max(0.0) as u64;
         match self {
-            Self::Scatter(scatter) => scatter.spread.below_ns(),
-            Self::Wander(wander) => wander.spread.below_ns(),
+            Self::Scatter(scatter) => below(scatter.spread.below_ns()),
+            Self::Wander(wander) => below(wander.spread.below_ns()),
+            Self::Recorded(recorded) => delay_ns + recorded.least_ns(),
         }
     }
 }
@@ -211,8 +229,10 @@ impl Delay {
 
 impl Stage for Delay {
     fn begin(&mut self, epoch_ns: u64) {
-        if let Some(Jitter::Wander(wander)) = &mut self.jitter {
-            wander.begin(epoch_ns);
+        match &mut self.jitter {
+            Some(Jitter::Wander(wander)) => wander.begin(epoch_ns),
+            Some(Jitter::Recorded(recorded)) => recorded.begin(epoch_ns),
+            _ => (),
         }
     }
 
@@ -233,6 +253,11 @@ impl Stage for Delay {
                 packet.at_ns = packet.at_ns.max(self.last_ns);
                 self.last_ns = packet.at_ns;
             }
+            Some(Jitter::Recorded(recorded)) => {
+                packet.at_ns += self.delay_ns + recorded.delay_ns(packet.at_ns);
+                packet.at_ns = packet.at_ns.max(self.last_ns);
+                self.last_ns = packet.at_ns;
+            }
         }
         self.flying.put(packet);
         None
@@ -250,7 +275,11 @@ impl Stage for Delay {
         match (&self.reorder, &self.jitter) {
             (Some(_), _) => 0,
             (None, None) => self.delay_ns,
-            (None, Some(jitter)) => (self.delay_ns as f64 - jitter.below_ns()).max(0.0) as u64,
+            (None, Some(jitter)) => jitter.least_ns(self.delay_ns),
         }
+    }
+
+    fn scheduled(&self) -> bool {
+        matches!(self.jitter, Some(Jitter::Recorded(_)))
     }
 }

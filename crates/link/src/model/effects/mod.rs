@@ -4,6 +4,7 @@
 pub mod clamp;
 pub mod delay;
 pub mod duplicate;
+pub mod grant;
 pub mod hosts;
 pub mod loss;
 pub mod middlebox;
@@ -15,7 +16,7 @@ pub mod udp;
 use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{DropCause, Pipeline, Stage};
+use super::{DropCause, Pipeline, Silence, Stage};
 
 /// Makes the configuration of a direction from its effects, in the order in which a packet meets
 /// them downstream. The effects in `first` come before all others and cannot be placed.
@@ -66,7 +67,7 @@ macro_rules! effects {
 }
 
 effects! {
-    first [middlebox clamp udp]
+    first [middlebox clamp udp grant]
     placed [hosts mtu policer queue delay duplicate loss]
 }
 
@@ -95,7 +96,7 @@ pub enum End {
 }
 
 /// What a stage needs to know: the source of its random numbers, and how bytes are counted.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub struct Context {
     pub seed: u64,
     /// Separates the random streams of up (1) and down (2).
@@ -105,6 +106,8 @@ pub struct Context {
     pub origin_sends: bool,
     /// The other direction's MTU, if it clamps SYNs.
     pub clamps: Option<u32>,
+    /// When the other direction carries nothing.
+    pub silence: Silence,
 }
 
 /// A place in a direction's order of stages, by the name of its effect.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::{Context, DropCause, Effect, Stage};
 use crate::check::{MAX_MS, check_ms};
 use crate::model::aqm::Aqm;
-use crate::model::{Bottleneck, Depth, Line, Managed};
+use crate::model::{Bottleneck, Depth, Line, Managed, Silence};
 use crate::trace::{MAX_MBPS, Trace};
 use crate::units::{bits_per_s, ns};
 
@@ -105,6 +105,16 @@ impl Effect for Asked {
 }
 
 impl Asked {
+    /// When the line carries nothing.
+    pub fn silence(&self) -> Silence {
+        if self.outage {
+            return Silence::stopped();
+        }
+        (self.trace.as_ref()).map_or_else(Silence::default, |trace| {
+            trace.silence(ns(self.trace_offset_ms))
+        })
+    }
+
     /// Converts a depth by time to the bytes that the rate carries in that time; without a rate it
     /// is unbounded.
     fn depth_in_bytes(&self) -> Depth {
