@@ -4,7 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from dragstrip.execution.guest.kernel.recipe import kernel
+from dragstrip.model.clock import PRICED
 
 BOOT = (
     "mem=2G root=/dev/root rootfstype=hostfs rootflags=/ rw con=null con0=fd:0,fd:1 quiet "
@@ -44,9 +47,45 @@ ctypes.CDLL(None).reboot(0x4321FEDC)
 mapping on the host. No more than 65,530 are allowed there by default (vm.max_map_count)."""
 
 
-def boot(program: Path) -> str:
+FILLING = """
+import ctypes, mmap, os, threading, time
+
+PAGE, PAGES = 4096, 8000
+SIZE = ctypes.c_size_t(PAGE * PAGES)
+C = ctypes.CDLL(None)
+C.mmap.restype = ctypes.c_void_p
+
+def memory():
+    return ctypes.c_void_p(C.mmap(None, SIZE, 3, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0))
+
+def fill():
+    C.memset(memory(), 1, SIZE)
+
+def populate():
+    assert not C.madvise(memory(), SIZE, 23)  # MADV_POPULATE_WRITE
+
+def took(call):
+    began = time.monotonic()
+    call()
+    os.getppid()  # a thread waits for what it owes at its next system call
+    return time.monotonic() - began
+
+def threads(call, count):
+    def together():
+        each = [threading.Thread(target=call) for _ in range(count)]
+        for one in each: one.start()
+        for one in each: one.join()
+    return together
+
+for call in (fill, populate, threads(fill, 1), threads(populate, 1), threads(fill, 3)):
+    print(f"us: {took(call) / PAGES * 1e6:.2f}", flush=True)
+C.reboot(0x4321FEDC)
+"""
+
+
+def boot(program: Path, *more: str) -> str:
     """The output of a program that runs as the first process of a guest."""
-    command = [str(kernel()), *BOOT, f"init={program}"]
+    command = [str(kernel()), *BOOT, *more, f"init={program}"]
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300
     )
@@ -59,3 +98,15 @@ def test_a_program_may_need_more_mappings_than_the_host_allows(tmp_path):
     program.write_text(f"#!/bin/sh\nexec {sys.executable} {tmp_path}/shattered.py\n")
     program.chmod(0o755)
     assert "child 0 True" in boot(program)
+
+
+def test_each_thread_waits_for_the_memory_that_it_fills(tmp_path):
+    """A first thread 30 us a page and others 7 us, three at once no longer than one."""
+    program = tmp_path / "init"
+    (tmp_path / "filling.py").write_text(FILLING)
+    program.write_text(f"#!/bin/sh\nexec {sys.executable} {tmp_path}/filling.py\n")
+    program.chmod(0o755)
+    prices = [f"dragstrip_{what}_ns={ns}" for what, ns in PRICED.prices_ns.items()]
+    told = boot(program, *prices).splitlines()
+    us_a_page = [float(line.removeprefix("us: ")) for line in told if line.startswith("us: ")]
+    assert us_a_page == pytest.approx([30, 30, 7, 7, 7], rel=0.05)
