@@ -108,11 +108,9 @@
     root.dataset.shares = [found.h3, found.neither, found.h2].map((s) => s.toFixed(4)).join(" ");
   }
 
-  function shade(ratio) {
-    if (Number.isNaN(ratio)) return "transparent";
-    const strength = Math.min(1, Math.abs(Math.log(ratio)) / Math.log(1.4));
-    const side = ratio < 1 ? "--map-h3" : "--map-h2";
-    return `color-mix(in srgb, var(${side}) ${Math.round(strength * 100)}%, var(--map-none))`;
+  /** How strong a tile's colour is, from 0 to 1. */
+  function strength(ratio) {
+    return Number.isNaN(ratio) ? 0 : Math.min(1, Math.abs(Math.log(ratio)) / Math.log(1.4));
   }
 
   /** Rate and round trip of a tile's middle. */
@@ -135,7 +133,8 @@
       const place = [n % TILES, Math.floor(n / TILES)];
       const [rate, rtt] = middle(...place);
       const found = ask([rate, rtt, ...state.values.slice(2)], map.pairs[state.pair]);
-      tile.style.background = shade(found.middle);
+      tile.style.setProperty("--strength", strength(found.middle).toFixed(2));
+      tile.dataset.faster = Number.isNaN(found.middle) ? "" : found.middle < 1 ? "h3" : "h2";
       tile.textContent = Number.isNaN(found.middle) ? "" : String(Math.round(gain(found.middle) * 100) + 0);
       tile.title = `${short(rate)} Mbit/s, ${short(rtt)} ms: ${lead(found.middle)}`;
       tile.setAttribute("aria-label", tile.title);

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from markdown import markdown
+from test_accessibility import violations
 
 from reader import Reader, reader
 
@@ -22,8 +23,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(RESULTS / "papers.js", folder)
     shutil.copy(RESULTS.parent / "site.css", folder)
     target = folder / "papers.html"
-    head = '<!doctype html><meta charset="utf-8"><link rel="stylesheet" href="site.css">'
-    target.write_text(head + made)
+    head = '<meta charset="utf-8"><title>Claims</title><link rel="stylesheet" href="site.css">'
+    target.write_text(f'<!doctype html><html lang="en">{head}<main>{made}</main>')
     return target
 
 
@@ -75,3 +76,8 @@ def test_without_the_script_every_claim_stands(browser, page):
         assert browser.ask("document.querySelector('.claims-filter')") is None
     finally:
         browser.call("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_axe_finds_no_violation(browser, page):
+    browser.open(page)
+    assert violations(browser) == []

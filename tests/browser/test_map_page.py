@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from test_accessibility import against, violations
 
 from dragstrip_papers.map.sampled import SAMPLED_FACTORS, ratios
 from dragstrip_papers.map.survey import PAIRS, Agreement, PairAgreement, page_data, places, surveyed
@@ -43,7 +44,9 @@ def page(tmp_path: Path, browser: Reader) -> Iterator[Reader]:
     (tmp_path / "cells.js").write_bytes(data)
     markup = "\n".join(re.findall(r"^<.*$", (DOCS / "index.md").read_text(), re.MULTILINE))
     file = tmp_path / "index.html"
-    file.write_text(f"<!doctype html><html lang='en'><body>{markup}</body></html>")
+    head = "<title>Which protocol?</title><meta charset='utf-8'>"
+    body = f"<main><h1>Which protocol?</h1>{markup}</main>"
+    file.write_text(f"<!doctype html><html lang='en'>{head}<body>{body}</body></html>")
     browser.open(file)
     yield browser
     assert browser.errors == []
@@ -128,3 +131,13 @@ def test_it_doubts_queues_of_few_packets(page):
         page.ask(f"document.getElementById('map-{slider}').{moved}")
     assert page.ask(doubt).startswith("Less sure than it looks: the queue holds ")
     assert page.ask(checked).endswith("the same answer in 50 %.")
+
+
+def test_axe_finds_no_violation_in_light_and_dark_colours(page, tmp_path):
+    assert against(page, tmp_path / "index.html") == []
+    page.resize(1280)
+    page.ask(
+        "document.body.dataset.mdColorScheme = 'slate';"
+        "document.body.style.cssText = 'background: #1e2129; color: #e2e4e9'"
+    )
+    assert violations(page) == []
