@@ -146,7 +146,7 @@ METRICS: tuple[Metric, ...] = (
         "plt_ms",
         "ms",
         "lower",
-        "page load time: end of the load event, or what `done` says",
+        "page load time: end of the load event, or the moment that --done names",
         _TIMING,
         _field("plt_ms"),
     ),
