@@ -5,13 +5,13 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
-	"fmt"
 	"log"
 	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 
@@ -148,13 +148,13 @@ func main() {
 	secure, handler := security(s), pages(s)
 	failed := make(chan error)
 	for _, address := range s.Addresses {
-		place := fmt.Sprintf("%s:%d", address, s.Port)
-		over, err := tls.Listen("tcp4", place, secure)
+		place := net.JoinHostPort(address, strconv.Itoa(s.Port))
+		over, err := tls.Listen("tcp", place, secure)
 		must(err)
 		server := &http.Server{Handler: handler, TLSConfig: secure}
 		go func() { failed <- server.Serve(over) }()
 		if s.Protocol == "h3" {
-			packets, err := net.ListenPacket("udp4", place)
+			packets, err := net.ListenPacket("udp", place)
 			must(err)
 			quick := &http3.Server{
 				Handler:    handler,
