@@ -73,7 +73,7 @@ def test_a_server_that_dies_says_its_last_words(track):
         *("nginx-h1", "nginx-h2", "nginx-h3", "haproxy-h2", "haproxy-h3", "apache-h2"),
         *("nghttpx-h2", "caddy-today-h3", "hypercorn-h1", "hypercorn-h2", "hypercorn-h3"),
         *("envoy-h1", "envoy-h2", "envoy-h3", "quic-go-h1", "quic-go-h2", "quic-go-h3"),
-        *("bun-h1", "bun-h2", "bun-h3", "node-h1", "node-h2"),
+        *("bun-h1", "bun-h2", "bun-h3", "node-h1", "node-h2", "noq-h3", "s2n-quic-h3"),
     ],
 )
 def test_servers_that_people_run(track, name, connection):

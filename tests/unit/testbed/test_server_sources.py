@@ -195,6 +195,42 @@ def test_a_rust_program_is_built_from_the_crates_of_its_lock_file(loopback):
     assert (package.name, package.bytes > 0) == ("toy-lib", True)
 
 
+def test_a_release_of_unknown_day_says_when_it_was_newest(loopback):
+    needs("cargo", "cargo")
+    server, said = of_crates(add_crate(loopback, "from Rust")), []
+    assert server.pinned
+    pins = structs.replace(server.pinned, published="", newest_on="2026-11-30")
+    server = structs.replace(server, pinned=pins)
+    install(server, Teller(announce=said.append))
+    assert version_of(server) == "toy-lib 1.0.0 (crates.io, newest on 2026-11-30)"
+    assert said == ["fetching toy-lib 1.0 from crates.io, newest on 2026-11-30, about 2 MB"]
+
+
+@pytest.mark.parametrize(
+    ("days", "said"),
+    [
+        ({}, "either published or newest_on"),
+        ({"published": "2026-11-20", "newest_on": "2026-11-30"}, "either published or newest_on"),
+        ({"published": "today"}, "published is a day like .*not 'today'"),
+        ({"newest_on": "30 November"}, "newest_on is a day like .*not '30 November'"),
+    ],
+)
+def test_a_release_has_one_day(days, said):
+    with pytest.raises(ValueError, match=said):
+        Pins(version="1.0", bytes=1, files={"Cargo.lock": ""}, **days)
+
+
+def test_programs_share_sources():
+    noq, s2n = (known()[name].pinned for name in ("noq", "s2n-quic"))
+    assert noq
+    assert s2n
+    for name in ("pages.rs", "http3.rs", "security.rs"):
+        assert noq.files[name] == s2n.files[name]
+    assert noq.files["main.rs"] != s2n.files["main.rs"]
+    changed = structs.replace(noq, files={**noq.files, "pages.rs": ""})
+    assert changed.digest != noq.digest
+
+
 def test_another_crate_is_refused(loopback, cache):
     needs("cargo", "cargo")
     pinned = add_crate(loopback, "pinned")

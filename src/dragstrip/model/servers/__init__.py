@@ -193,7 +193,8 @@ def _untold_of_programs(log: AccessLog | None) -> Mapping[str, str]:
 @cache
 def known() -> Mapping[str, Server]:
     """Return all servers by name, from the files of this folder. A file inherits missing keys from
-    its `base`. A server that is a library has its program's sources in a folder of its name."""
+    its `base`. A server that is a library has its program's sources in a folder of its name;
+    `shares` names more of them, which other programs have too."""
     folder = resources.files(__package__)
     files = (f for f in folder.iterdir() if f.name.endswith(".toml"))
     tables = {f.name.removesuffix(".toml"): msgspec.toml.decode(f.read_bytes()) for f in files}
@@ -201,6 +202,9 @@ def known() -> Mapping[str, Server]:
     for name, table in sorted(tables.items()):
         base = tables[table.pop("base")] if "base" in table else {}
         if (sources := folder / name).is_dir():
-            table["pinned"]["files"] = {f.name: f.read_text() for f in sources.iterdir()}
+            shared = [folder / path for path in table["pinned"].pop("shares", ())]
+            table["pinned"]["files"] = {
+                f.name: f.read_text() for f in (*sources.iterdir(), *shared)
+            }
         found[name] = msgspec.convert({**base, **table, "name": name}, Server)
     return found

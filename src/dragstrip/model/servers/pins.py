@@ -15,8 +15,11 @@ class Pins(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_d
     """A release and its digests. Raises `ValueError` for malformed digests."""
 
     version: str
-    published: str
+    published: str = ""
     """Day on which the registry published the release, such as ``2026-11-20``."""
+    newest_on: str = ""
+    """A day on which the release was its registry's newest, where the registry's client does not
+    show when it was published."""
     bytes: int
     """Approximate download size in bytes."""
     machine: str = ""
@@ -33,8 +36,12 @@ class Pins(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_d
     The program's lock file (``go.sum`` or ``Cargo.lock``) has the digests of its dependencies."""
 
     def __post_init__(self) -> None:
-        if not _DAY.fullmatch(self.published):
-            raise ValueError(f"published is a day like 2026-11-20, not {self.published!r}")
+        if bool(self.published) == bool(self.newest_on):
+            raise ValueError("pinned has either published or newest_on")
+        day = self.published or self.newest_on
+        if not _DAY.fullmatch(day):
+            key = "published" if self.published else "newest_on"
+            raise ValueError(f"{key} is a day like 2026-11-20, not {day!r}")
         for named, digest in self.archives.items():
             if len(named.split()) != 2:
                 raise ValueError(f"archive {named!r} is not NAME VERSION")
@@ -42,6 +49,11 @@ class Pins(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_d
                 raise ValueError(f"archive {named} has the digest {digest!r}, which is none")
         if not self.archives and not self.files:
             raise ValueError("pinned lacks both archives and files")
+
+    @property
+    def day(self) -> str:
+        """The day of the release, in the form used in results."""
+        return self.published or f"newest on {self.newest_on}"
 
     @property
     def digest(self) -> str:

@@ -58,16 +58,17 @@ def name_of(server: Server) -> str:
 
 def from_day(name: str, pins: Pins) -> str:
     """Return an archive's name and date, in the form used in results."""
-    return f"{name}, {pins.published}"
+    return f"{name}, {pins.day}"
 
 
 def offer(server: Server, registry: str, others: int = 0) -> str:
     """Return a sentence on what will be fetched."""
     pins = pins_of(server)
     more = f" and {others} more" if others else ""
+    day = f"published {pins.day}" if pins.published else pins.day
     return (
-        f"fetching {name_of(server)} {pins.version}{more} from {registry}, published "
-        f"{pins.published}, about {pins.bytes / 1e6:.0f} MB"
+        f"fetching {name_of(server)} {pins.version}{more} from {registry}, "
+        f"{day}, about {pins.bytes / 1e6:.0f} MB"
     )
 
 
