@@ -1,6 +1,6 @@
 """Capsules on disk with chosen page load times."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import structs
@@ -41,16 +41,17 @@ def capsule(
     first_seed: int = 0,
     hour: int = 0,
     start: Start = START,
+    each: Callable[[Visit], Visit] = lambda visit: visit,
     **changes: object,
 ) -> Capsule:
     """A capsule with one block per time, with seeds from `first_seed` on; None is a timeout. `hour`
-    is when each block was made, and `changes` are fields of every visit."""
+    is when each block was made, `changes` are fields of every visit, and `each` changes it then."""
     of = of or study()
     with Capsule.create(folder, Manifest(study=of, starts=(start,))) as made_:
         for i in range(len(next(iter(times.values())))):
             for stack, found in times.items():
                 seen = _visit(stack, i, found[i], first_seed + i, hour)
-                made_.append(structs.replace(seen, clock=of.clock.kind, **changes))
+                made_.append(each(structs.replace(seen, clock=of.clock.kind, **changes)))
     return Capsule.open(folder)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import simulate
 from msgspec import structs
 
+import made
 import made_capsule
 import made_films
 from dragstrip.audit.claims import Claims
@@ -22,6 +23,7 @@ from dragstrip.model.graph import Graph, Node, Wait
 from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Study
+from dragstrip.model.visit import Visit
 from dragstrip.report.data.one_page import one_page
 from dragstrip.report.figures.graph import draw_graph
 from dragstrip.report.figures.page_view import draw
@@ -103,11 +105,17 @@ def _why(folder: Path) -> Path:
     )
 
 
-def made_league(folder: Path) -> League:
-    """A league of two servers in pages, whose loss could not run."""
+def made_league(folder: Path, lost: Mapping[str, int] | None = None) -> League:
+    """A league of two servers in pages, whose loss could not run. `lost` has the packets that the
+    queue dropped in each visit, by stack."""
+
+    def drop(visit: Visit) -> Visit:
+        down = made.direction(dropped_queue=(lost or {}).get(visit.stack, 0))
+        return structs.replace(visit, link=structs.replace(visit.link, down=down))
+
     of = structs.replace(made_capsule.study(), runs=5)
     loads = {"h2": [1200.0, 1210, 1190, 1202, 1201], "h3": [1000.0] * 5}
-    made_capsule.capsule(folder / "pages", loads, of=of)
+    made_capsule.capsule(folder / "pages", loads, of=of, each=drop)
     point = ConformanceResult(protocol="h3", what="resumes", outcome="no", said="it did <not>")
     pages = Discipline(
         name="pages",

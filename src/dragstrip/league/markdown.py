@@ -57,6 +57,8 @@ def _discipline(one: DisciplineResult, pictures: str) -> Iterator[str]:
     if shown := [cause for cause in one.causes if cause.shown]:
         yield from ("", "Where the gaps above 10 % come from:", "")
         yield from (f"    {cause.command}" for cause in shown)
+        seen = [f"- {said}" for said in words.seen(shown)]
+        yield from ("", words.SEEN, "", *seen) if seen else ()
 
 
 def _ends(one: DisciplineResult) -> tuple[str, str, str]:

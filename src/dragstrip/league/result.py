@@ -1,8 +1,9 @@
 """The league's result as data: what ``--json`` prints, and what the page shows. Its field names are
 a contract; fields may only be added."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+import polars as pl
 from msgspec import Struct
 
 from dragstrip.conduct.conformance import ConformanceResult
@@ -11,7 +12,12 @@ from dragstrip.league.plan import why_commands
 from dragstrip.league.run import DisciplineRun, League
 from dragstrip.league.standings import Standing, standings
 from dragstrip.model.clock import ClockKind
+from dragstrip.model.stack import differences
+from dragstrip.model.study import Study
+from dragstrip.report.words.wire_evidence import pointers
 from dragstrip.results.capsule import MANIFEST, Capsule
+from dragstrip.results.compare.wire_evidence import evidence
+from dragstrip.results.observed import Observed, observed
 from dragstrip.results.tables.build import refresh, scan
 from dragstrip.verdict.rules import VERSION
 from dragstrip.visit.objects import find_metric
@@ -41,13 +47,15 @@ class LeagueServer(Struct, frozen=True, kw_only=True):
 
 
 class GapCause(Struct, frozen=True, kw_only=True):
-    """A command that finds the cause of a gap."""
+    """What the league's own visits say of a gap, and a command that finds its cause."""
 
     name: str
     shown: bool
     """Whether the gap is shown to exceed 10 %. If not, a gap of more than 10 % is only not
     excluded."""
     command: str
+    seen: tuple[str, ...] = ()
+    """Settings of the two servers that matter here, and causes that their traffic points to."""
 
 
 class DisciplineResult(Struct, frozen=True, kw_only=True):
@@ -148,11 +156,14 @@ def _server(entry: Entry) -> LeagueServer:
 def _discipline(ran: DisciplineRun) -> DisciplineResult:
     d = ran.discipline
     found: list[Standing] = []
+    causes: tuple[GapCause, ...] = ()
     megabits = None
     if ran.study and (ran.capsule / MANIFEST).exists():
         capsule = Capsule.open(ran.capsule)
         refresh(capsule)
-        found = standings(ran.study, scan(capsule, "visits"), d.metric)
+        table = scan(capsule, "visits")
+        found = standings(ran.study, table, d.metric)
+        causes = tuple(_causes(ran, ran.study, table, found))
         if d.goodput and len(ran.study.pages) == 1:
             megabits = ran.study.pages[0].body_bytes * 8e-6
     return DisciplineResult(
@@ -169,19 +180,45 @@ def _discipline(ran: DisciplineRun) -> DisciplineResult:
         capsule=ran.capsule.name,
         standings=tuple(found),
         left_out=ran.left_out,
-        causes=tuple(_causes(ran, found)),
+        causes=causes,
         megabits=megabits,
         said=ran.said,
     )
 
 
-def _causes(ran: DisciplineRun, found: list[Standing]) -> Iterator[GapCause]:
+def _causes(
+    ran: DisciplineRun, study: Study, table: pl.LazyFrame, found: list[Standing]
+) -> Iterator[GapCause]:
     far = {one.name: one.gap == "shown" for one in found if one.gap != "none"}
     if not far:
         return
-    commands = why_commands(ran.discipline, found[0].name, tuple(far), ran.capsule)
-    for name, command in commands:
-        yield GapCause(name=name, shown=far[name], command=command)
+    leader = found[0].name
+    cells = list(observed(study, table))
+    for name, command in why_commands(ran.discipline, leader, tuple(far), ran.capsule):
+        seen = (
+            *_known(study, ran.discipline.about, leader, name),
+            *dict.fromkeys(_seen(study, cells, leader, name)),
+        )
+        yield GapCause(name=name, shown=far[name], command=command, seen=seen)
+
+
+def _known(study: Study, about: Sequence[str], leader: str, name: str) -> Iterator[str]:
+    """Yield a sentence for each setting that the discipline is about and that differs."""
+    stacks = {stack.name: stack for stack in study.stacks}
+    for what, first, other in differences(stacks[leader], stacks[name]):
+        if what in about:
+            yield f"{name}: {other}; {leader}: {first}."
+
+
+def _seen(study: Study, cells: list[Observed], leader: str, name: str) -> Iterator[str]:
+    """Yield a sentence for each cause that the traffic of two servers points to, with its cell if
+    there are several."""
+    stacks = {stack.name: stack for stack in study.stacks}
+    networks = {network.name: network for network in study.networks}
+    for cell in cells:
+        where = f"{cell.page} over {cell.network}: " if len(cells) > 1 else ""
+        found = evidence(cell, networks[cell.network], stacks[leader], stacks[name])
+        yield from (f"{where}{said}" for said in pointers(found))
 
 
 def _conformance(name: str, found: tuple[ConformanceResult, ...] | str) -> Conformance:

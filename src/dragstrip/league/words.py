@@ -1,7 +1,9 @@
 """Writes the league's numbers in words, for page and table alike."""
 
+from collections.abc import Iterable
+
 from dragstrip.league.plan import LEAST_RUNS
-from dragstrip.league.result import DisciplineResult, LeagueResult
+from dragstrip.league.result import DisciplineResult, GapCause, LeagueResult
 from dragstrip.league.standings import Standing
 from dragstrip.model.clock import Clock
 from dragstrip.report.words.numbers import DASH, amount, counted, interval, percent
@@ -13,6 +15,15 @@ HOW = (
     "rank.",
     f"A rank needs {LEAST_RUNS} blocks. A pair with many invalid visits counts as not separated.",
 )
+
+
+SEEN = "What is known of these servers, and what the traffic of their visits points to:"
+"""Heading of the sentences of `seen`."""
+
+
+def seen(causes: Iterable[GapCause]) -> list[str]:
+    """List what the traffic of gaps points to, each sentence once."""
+    return list(dict.fromkeys(said for cause in causes for said in cause.seen))
 
 
 def basis(found: LeagueResult) -> str:

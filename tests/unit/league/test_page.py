@@ -4,6 +4,7 @@ import json
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from dragstrip.league.page import write
 from dragstrip.league.result import LeagueResult, result
@@ -35,6 +36,37 @@ def test_every_page_has_ranks_versions_and_what_is_missing(league, tmp_path):
     assert "did &lt;not&gt;" in page
     assert (tmp_path / "pages" / "report" / "index.html").exists()
     assert "<svg" in (tmp_path / "pictures" / "pages.svg").read_text()
+
+
+def test_a_gap_has_what_the_traffic_of_its_visits_points_to(tmp_path):
+    found = result(made_league(tmp_path, lost={"h2": 4}))
+    (cause,) = found.disciplines[0].causes
+    (said,) = cause.seen
+    assert said.startswith("h2: the link dropped 4 packets more. This points to ")
+    page = write(found, tmp_path).read_text()
+    text = (tmp_path / "league.md").read_text()
+    for written in (page, text):
+        assert "what the traffic of their visits points to:" in written
+        assert "the link dropped 4 packets more" in written
+
+
+def test_equal_traffic_points_to_nothing(league, tmp_path):
+    found = result(league)
+    assert [cause.seen for cause in found.disciplines[0].causes] == [()]
+    write(found, tmp_path)
+    assert "points to" not in (tmp_path / "league.md").read_text()
+
+
+def test_a_gap_has_the_settings_that_its_discipline_is_about(tmp_path):
+    (ran, _), league = (made := made_league(tmp_path)).ran, made
+    about = structs.replace(ran.discipline, about=("congestion control", "priorities"))
+    found = result(structs.replace(league, ran=(structs.replace(ran, discipline=about),)))
+    assert found.disciplines[0].causes[0].seen == ()  # h2 and h3 have both alike
+    deaf = structs.replace(ran.study.stacks[0], priorities=False)
+    study = structs.replace(ran.study, stacks=(deaf, ran.study.stacks[1]))
+    ran = structs.replace(ran, discipline=about, study=study)
+    found = result(structs.replace(league, ran=(ran,)))
+    assert found.disciplines[0].causes[0].seen == ("h2: no priorities; h3: obeys priorities.",)
 
 
 def test_the_json_can_be_read_back(league, tmp_path):

@@ -10,6 +10,7 @@ from dragstrip.league.disciplines import ORDER, known
 from dragstrip.league.entries import Entry, entries, in_discipline
 from dragstrip.league.plan import LEAST_RUNS, LeagueRequest, chosen, cost_of, study_of, why_commands
 from dragstrip.model.errors import InputError
+from dragstrip.model.stack import NAMES
 from dragstrip.study.presets import find_stack
 from dragstrip.visit.objects import find_metric
 
@@ -27,6 +28,7 @@ def test_every_discipline_becomes_a_study(discipline, tmp_path, monkeypatch):
         small, [entry_of("h3"), entry_of("nginx-h3")], LeagueRequest(), VIRTUAL, tmp_path
     )
     assert find_metric(discipline.metric).better == "lower"
+    assert set(discipline.about) <= set(NAMES.values())
     assert study.clock.virtual
     assert study.predicted == (discipline.client == "loader")
     assert len(study.networks) == len(discipline.networks)

@@ -43,6 +43,9 @@ class Discipline(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Whether pages that the user gives are visited too."""
     early_data: bool = False
     """Whether stacks use early data, if their servers support it."""
+    about: tuple[str, ...] = ()
+    """Settings that decide the discipline, by their names in `dragstrip.model.stack.NAMES`. A gap
+    comes with those that differ."""
     goodput: bool = False
     """Whether times are also shown as Mbit/s of the page's bytes."""
 
