@@ -132,7 +132,7 @@ def test_a_second_run_replaces_the_comment_of_the_first(tmp_path, action):
     assert [c["body"] for c in Forge.comments] == ["a person's", f"{action.MARK}\nsecond\n"]
 
 
-@pytest.mark.parametrize("name", ["ci", "publish", "release"])
+@pytest.mark.parametrize("name", ["ci", "league", "publish", "release"])
 def test_the_workflows_call_what_exists(name):
     read = yaml.safe_load((ROOT / ".github/workflows" / f"{name}.yml").read_text())
     runs = [step["run"] for job in read["jobs"].values() for step in job["steps"] if "run" in step]

@@ -44,7 +44,7 @@ def test_the_ci_system_s_schema_accepts_the_recipe(tmp_path, schema, text):
     assert refused(schema, file), "the schema would find a fault"
 
 
-@pytest.mark.parametrize("name", ["ci", "publish", "release"])
+@pytest.mark.parametrize("name", ["ci", "league", "publish", "release"])
 def test_github_s_schema_accepts_our_workflows(name):
     assert not refused("github-workflows", ROOT / ".github" / "workflows" / f"{name}.yml")
 
