@@ -15,6 +15,7 @@ ALLOWED = {
     r"HTTP/1\.1 has no streams": "a combination that does not exist",
     r"SPEEDLINE_DIR is not set": "compares with a tool of npm, by hand",
     r"BENCH_TOOLS is not set": "tools of npm, by hand",
+    r"PERF_CASCADE is not set": "compares with a reader of npm, by hand",
     r"HAR_SCHEMA_DIR names no folder": "compares with a schema of npm, by hand",
     r"the recordings of \.\./shared are absent": "pages that are not ours to ship",
     r"this machine has no such address of its own": "depends on the machine's network",

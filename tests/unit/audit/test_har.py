@@ -6,13 +6,10 @@ import subprocess
 
 import pytest
 from haralyzer import HarParser
-from msgspec import structs
 
 import made
 from dragstrip.audit.capture import read
-from dragstrip.browsers.exchanges import Exchange
-from dragstrip.browsers.load import Load
-from dragstrip.visit.har import har
+from made_har import archive, unanswered
 
 CHECK = """
 const schemas = require("har-schema"), Ajv = require("ajv");
@@ -22,38 +19,6 @@ for (const name of Object.keys(schemas)) ajv.addSchema(schemas[name]);
 ajv.validate("har.json#", JSON.parse(require("fs").readFileSync(0)));
 console.log(JSON.stringify(ajv.errors || []));
 """
-
-
-def archive(**changes):
-    visit = made.visit("h3", **changes)
-    load = Load(
-        outcome=visit.outcome,
-        sent_s=1_600_000_000.0,
-        time_origin_s=1_600_000_000.0,
-        exchanges=tuple(
-            Exchange(
-                request=r,
-                request_headers=(("accept", "*/*"),),
-                response_headers=(("content-type", "text/html"),),
-            )
-            for r in visit.requests
-        ),
-    )
-    return json.loads(json.dumps(har(visit, load, "https://a.test/", "Chromium 156")))
-
-
-def unanswered():
-    lost = structs.replace(
-        made.request("https://a.test/lost?a=1&a=", "h3", 10.0),
-        protocol=None,
-        status=0,
-        send_start_ms=None,
-        send_end_ms=None,
-        response_start_ms=None,
-        end_ms=None,
-        error="net::ERR_QUIC_PROTOCOL_ERROR",
-    )
-    return archive(requests=(lost,), outcome="failed", plt_ms=None, dcl_ms=None)
 
 
 def test_an_independent_reader_finds_the_same_load():
