@@ -63,7 +63,7 @@ site: setup  ## the documentation as pages, into .cache/site
 release: setup  ## wheel, sdist, SBOMs and checksums, into dist/
 	scripts/release
 
-bench: build  ## measurements of this machine, about 42 minutes; needs a quiet one (bench/README.md lists all)
+bench: build  ## measurements of this machine, about 43 minutes; needs a quiet one (bench/README.md lists all)
 	$(RUN) python bench
 
 build: setup
