@@ -132,6 +132,11 @@ def _check_names(networks: Sequence[Network], stacks: Sequence[Stack], *, live: 
                 f"{where}, and stack {stack.name!r} is loaded by the load generator, which "
                 "asks for no names: omit dns, or race it in a browser"
             )
+        if ask == "doh" and stack.protocol == "h1":
+            raise InputError(
+                f"{where} that is asked by HTTPS, which takes HTTP/2, and stack {stack.name!r} "
+                'keeps its browser to HTTP/1.1: give transport = "udp", or race another stack'
+            )
         if ask not in browser.asks:
             able = [name for name, b in BROWSERS.items() if ask in b.asks]
             how = "by HTTPS" if ask == "doh" else "by UDP"

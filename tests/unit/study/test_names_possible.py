@@ -25,12 +25,8 @@ def checked(dns: Dns | None, *stacks: Stack, live: bool = False) -> None:
     ("dns", "stacks", "live", "why"),
     [
         (DOH, (H2,), False, "asked by HTTPS, and stack 'h2' is loaded by today's Chromium"),
-        (
-            DOH,
-            (find_stack("h2-firefox"),),
-            False,
-            "Firefox, which cannot ask so: race it in chromium",
-        ),
+        (DOH, (find_stack("h1-firefox"),), False, "takes HTTP/2, and stack 'h1-firefox' keeps its"),
+        (DOH, (in_browser(find_stack("h1"), "chromium"),), False, "keeps its browser to HTTP/1.1"),
         (UDP, loaded_by([H2], "loader"), False, "the load generator, which asks for no names"),
         (UDP, (find_stack("SPDY"),), False, "'SPDY' is loaded by Chromium 53"),
         (UDP, (H2,), True, "a live page's names are the internet's: omit dns"),
@@ -44,7 +40,8 @@ def test_what_no_client_can_ask_is_refused(dns, stacks, live, why):
 
 
 @pytest.mark.parametrize(
-    ("browser", "dns"), [("chromium", UDP), ("chromium", DOH), ("firefox", UDP)]
+    ("browser", "dns"),
+    [("chromium", UDP), ("chromium", DOH), ("firefox", UDP), ("firefox", DOH)],
 )
 def test_whole_browsers_ask_for_https_records(browser, dns):
     checked(dns, in_browser(H2, browser), in_browser(find_stack("h3-https"), browser))

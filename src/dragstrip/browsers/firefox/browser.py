@@ -38,6 +38,7 @@ from dragstrip.model.page import Page
 from dragstrip.model.stack import MIXES, Protocol, Stack
 from dragstrip.model.study import Client
 from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.net.wires import RESOLVER_IP
 from dragstrip.testbed.servers.site import PORT, addresses_of, port_of
 from dragstrip.testbed.testbed import Testbed
 
@@ -94,6 +95,13 @@ _PREFERENCES: Mapping[str, Preference] = {
 }
 _ASKS: Mapping[Transport, Mapping[str, Preference]] = {
     "udp": {"network.dns.native_https_query": True},
+    "doh": {
+        "network.trr.mode": 3,  # by HTTPS, and no other way
+        "network.trr.uri": f"https://{RESOLVER_IP}/dns-query",
+        "network.trr.confirmationNS": "skip",  # no query that no page asks for
+        "network.trr.useGET": False,  # hickory-dns knows POST only (RFC 8484 section 4.1)
+        "network.trr.allow-rfc1918": True,  # answers are private addresses
+    },
 }
 _PROTOCOL: Mapping[str, Mapping[str, Preference]] = {
     "h1": {"network.http.http2.enabled": False, "network.http.http3.enable": False},
