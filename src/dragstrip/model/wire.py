@@ -29,6 +29,22 @@ class FirstFlight(Struct, frozen=True, kw_only=True):
     trip."""
 
 
+class Unvalidated(Struct, frozen=True, kw_only=True):
+    """What a QUIC server sent to a client before it knew that the client is where it says it is.
+    Until then it may send three times what it received (RFC 9000 section 8.1). Bytes are payloads
+    of UDP."""
+
+    received_bytes: int
+    sent_bytes: int
+    most_times: float
+    """Greatest quotient of bytes sent and bytes received, after any packet."""
+    retried: bool
+    """Whether the server sent a Retry packet."""
+    by_token: bool
+    """Whether the client showed a token, of a Retry packet or of an earlier connection. It
+    validates its address at once."""
+
+
 class Flow(Struct, frozen=True, kw_only=True):
     """One connection: packets with the same addresses and ports."""
 
@@ -57,6 +73,8 @@ class Flow(Struct, frozen=True, kw_only=True):
     packets_before_request: int | None
     """Packets of both directions before the first request: the handshake."""
     first_flight: FirstFlight | None
+    unvalidated: Unvalidated | None = None
+    """None over TCP, and in results older than the field."""
 
 
 class Dissection(Struct, frozen=True, kw_only=True):

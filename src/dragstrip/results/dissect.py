@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from dragstrip.model.visit import Visit
-from dragstrip.model.wire import Dissection, FirstFlight, Flow
+from dragstrip.model.wire import Dissection, FirstFlight, Flow, Unvalidated
 from dragstrip.results.packets import (
     Packet,
     read_capture,
@@ -21,6 +21,8 @@ from dragstrip.results.packets import (
     write_packets,
 )
 
+_HANDSHAKE, _RETRY = 2, 3
+"""Types of QUIC packets with long headers (RFC 9000 section 17.2)."""
 PACED_SHARE = 0.1
 """Share of a round trip: a first flight that takes longer, without its longest gap, was paced. A
 burst takes some tenths of a millisecond, but may follow the session tickets after a gap. The kernel
@@ -106,7 +108,44 @@ def flow(mine: Sequence[Packet]) -> Flow:
         first_request_ms=None if asked is None else mine[asked].time_ms,
         packets_before_request=asked,
         first_flight=None if asked is None else first_flight(mine),
+        unvalidated=unvalidated(mine),
     )
+
+
+def unvalidated(mine: Sequence[Packet]) -> Unvalidated | None:
+    """Count what both ends of a QUIC connection sent until the server knew the client's address.
+    None for other connections.
+
+    A packet of the client that is protected with Handshake keys shows it, and so does a token. Both
+    are in clear. A packet counts when it was due at the server, or left it.
+    """
+    if not any(p.long_headers for p in mine):
+        return None
+    received = sent = 0
+    most, token = 0.0, False
+    for packet in sorted(mine, key=lambda p: (_at_origin_ms(p), p.side == "down")):
+        if packet.side == "down":
+            sent += packet.payload
+            most = max(most, sent / received) if received else most
+            continue
+        if packet.left_ms is None:
+            continue
+        token = packet.token
+        if token or _HANDSHAKE in packet.long_headers:
+            break
+        received += packet.payload
+    return Unvalidated(
+        received_bytes=received,
+        sent_bytes=sent,
+        most_times=most,
+        retried=any(_RETRY in p.long_headers for p in mine),
+        by_token=token,
+    )
+
+
+def _at_origin_ms(packet: Packet) -> float:
+    late = packet.due_ms if packet.due_ms is not None else packet.left_ms
+    return packet.time_ms if packet.side == "down" or late is None else late
 
 
 def first_flight(mine: Sequence[Packet]) -> FirstFlight | None:

@@ -24,7 +24,7 @@ _FIELDS = (
     "tcp.stream tcp.srcport tcp.dstport tcp.seq tcp.ack tcp.len tcp.flags "
     "udp.stream udp.srcport udp.dstport udp.length tls.handshake.extensions_server_name "
     "http.request.uri http2.streamid http2.type http2.length http2.headers.path "
-    "quic.stream.stream_id quic.stream_data"
+    "quic.stream.stream_id quic.stream_data quic.long.packet_type quic.token_length"
 ).split()
 _MANY = "\x1f"
 """Separator between the values of a field that occurs several times in a packet."""
@@ -70,6 +70,11 @@ class Packet(Struct, frozen=True, kw_only=True):
     """Streams whose request begins in this packet; over h1, 0 for each request."""
     paths: list[str] = []
     """Paths of the requests; tshark 4.0 cannot read those of h3."""
+    long_headers: list[int] = []
+    """Types of the QUIC packets with long headers in the datagram: 0 Initial, 1 0-RTT, 2 Handshake,
+    3 Retry (RFC 9000 section 17.2)."""
+    token: bool = False
+    """Whether one of them is an Initial packet with a token."""
 
     @property
     def at_origin_ms(self) -> float | None:
@@ -124,6 +129,8 @@ _SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("host", "protocol"), pl.String),
     **dict.fromkeys(("streams", "stream_bytes", "requests"), pl.List(pl.Int64)),
     "paths": pl.List(pl.String),
+    "long_headers": pl.List(pl.Int64),
+    "token": pl.Boolean,
 }
 
 
@@ -163,6 +170,8 @@ def _packets(rows: Iterable[dict[str, str]], started_us: int) -> Iterator[Packet
             stream_bytes=http.stream_bytes,
             requests=fresh,
             paths=http.paths,
+            long_headers=[int(kind) for kind in _many(row["quic.long.packet_type"])],
+            token=any(int(length) for length in _many(row["quic.token_length"])),
         )
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from dragstrip.results.dissect import dissect, first_flight, flow
+from dragstrip.results.dissect import dissect, first_flight, flow, unvalidated
 from dragstrip.results.packets import Packet, read_packets, write_packets
 
 DELAY_MS = 50.0
@@ -106,3 +106,63 @@ def test_packets_survive_their_file(tmp_path):
     found = connection([0.1] * 4, dropped={1})
     write_packets(tmp_path / "p.parquet", found)
     assert read_packets(tmp_path / "p.parquet") == found
+
+
+def hello(side, at_ms, payload, *, kinds=(0,), delay=DELAY_MS, token=False):
+    more = {"long_headers": list(kinds), "token": token, "protocol": "h3"}
+    return packet(side, at_ms, payload, delay=delay, name="udp-0", **more)
+
+
+def quic(*later):
+    """A ClientHello of two packets at 0 ms, and what follows it."""
+    first = [hello("up", 0.0, 1250), hello("up", 0.1, 1250)]
+    return sorted([*first, *later], key=lambda p: p.time_ms)
+
+
+def answer(at_ms, *sizes):
+    return [hello("down", at_ms + i / 100, size, kinds=[0, 2]) for i, size in enumerate(sizes)]
+
+
+def test_a_server_that_stops_at_three_times_what_it_received():
+    seen = unvalidated(quic(*answer(51, *[1250] * 6), hello("up", 101, 1250, kinds=[0, 2])))
+    assert (seen.received_bytes, seen.sent_bytes, seen.most_times) == (2500, 7500, 3.0)
+    assert not (seen.retried)
+    assert not (seen.by_token)
+
+
+def test_a_server_that_sends_more_than_it_may():
+    seen = unvalidated(quic(*answer(51, *[1452] * 6), hello("up", 101, 1250, kinds=[2])))
+    assert seen.most_times == pytest.approx(6 * 1452 / 2500)
+
+
+def test_what_follows_the_clients_handshake_packet_has_no_limit():
+    after = answer(152, *[1452] * 20)
+    seen = unvalidated(quic(*answer(51, 1250), hello("up", 101, 1250, kinds=[2]), *after))
+    assert seen.sent_bytes == 1250
+
+
+def test_a_lost_packet_of_the_client_allows_nothing():
+    lost = hello("up", 0.1, 1250, delay=None)
+    mine = [hello("up", 0.0, 1250), lost, *answer(51, *[1250] * 4)]
+    assert unvalidated(mine).most_times == 4.0
+
+
+def test_a_retry_is_all_that_a_server_sends_before_the_token():
+    again = hello("up", 101, 1250, token=True)
+    seen = unvalidated(quic(hello("down", 51, 90, kinds=[3]), again, *answer(152, *[1452] * 9)))
+    assert (seen.retried, seen.by_token, seen.sent_bytes) == (True, True, 90)
+
+
+def test_a_token_of_an_earlier_connection_validates_at_once():
+    mine = [hello("up", 0.0, 1250, token=True), *answer(51, *[1452] * 9)]
+    seen = unvalidated(mine)
+    assert (seen.retried, seen.by_token, seen.received_bytes, seen.most_times) == (
+        False,
+        True,
+        0,
+        0,
+    )
+
+
+def test_tcp_has_no_such_limit():
+    assert flow(connection([0.1])).unvalidated is None

@@ -223,6 +223,11 @@ def _sending_caption(flow: Flow) -> str:
             f"first flight {counted(flight.packets, 'packet')} over "
             f"{duration(flight.duration_ms)}, {how}"
         )
+    if (seen := flow.unvalidated) and seen.most_times:
+        said.append(
+            f"before it knew the client's address the server sent {seen.most_times:.2f} times what "
+            "it had received (RFC 9000 allows 3)"
+        )
     source = (
         "In flight and window come from the origin's qlog."
         if flow.protocol == "h3"
