@@ -32,6 +32,10 @@ class Factor(Struct, frozen=True):
 REST = Factor("rest", "protocol and implementation", ("protocol",))
 LOSS = Factor("loss", "loss recovery")
 """The network's random loss, which can be on or off."""
+NAMES = Factor("names", "look-ups of names")
+"""The network's resolver, without which names resolve at once."""
+CONDITIONS = (LOSS, NAMES)
+"""Factors of the network, which both stacks meet."""
 HANDSHAKE = Factor("handshake", "handshake round trips", ("hold_rtts",))
 _TCP = Factor(
     "tcp",
@@ -73,7 +77,7 @@ FACTORS = (
     Factor("server", "server", ("server", "brought")),
     Factor("browser", "browser", ("browser",)),
 )
-KNOWN: Mapping[str, Factor] = {f.name: f for f in (*FACTORS, LOSS, REST)}
+KNOWN: Mapping[str, Factor] = {f.name: f for f in (*FACTORS, *CONDITIONS, REST)}
 _REPEAT_ONLY = ("resumption", "fast-open", "early-data")
 """Factors without effect on a first visit."""
 _LIKE_QUIC: Mapping[str, Any] = {
@@ -105,10 +109,30 @@ class Bridge(Struct, frozen=True, kw_only=True):
     """Seed of the sampled orders."""
     twins: Mapping[str, str] = {}
     """Name of the copy of a network without loss, by the name of the network with random loss."""
+    nameless: Mapping[str, str] = {}
+    """Name of the copy of a network without a resolver, by the name of the network with one, or of
+    its copy without loss."""
+
+    def tells(self, condition: Factor) -> bool:
+        """Whether a condition of the network is to be distinguished."""
+        return not self.factors or condition.name in self.factors
+
+    def without(self, network: str) -> Mapping[frozenset[str], str]:
+        """Return the network and its copies, by the names of the conditions that each still has.
+        Only conditions that a copy lacks count."""
+        clear = self.twins.get(network)
+        lossy = [(frozenset[str](), network)]
+        if clear:
+            lossy = [(frozenset({LOSS.name}), network), (frozenset[str](), clear)]
+        if network not in self.nameless:
+            return dict(lossy)
+        found = {on | {NAMES.name}: name for on, name in lossy}
+        return found | {on: self.nameless[name] for on, name in lossy}
 
     @property
-    def tells_loss(self) -> bool:
-        return not self.factors or LOSS.name in self.factors
+    def copies(self) -> frozenset[str]:
+        """Names of all networks that are copies of others."""
+        return frozenset({*self.twins.values(), *self.nameless.values()})
 
 
 class BuiltBridge:
@@ -246,9 +270,9 @@ def _with_server(a: Stack, b: Stack) -> set[str]:
 def _check(bridge: Bridge, differing: list[Factor]) -> None:
     for name in bridge.factors:
         if name not in KNOWN or name == REST.name:
-            known = ", ".join(f.name for f in (*FACTORS, LOSS))
+            known = ", ".join(f.name for f in (*FACTORS, *CONDITIONS))
             raise InputError(f"unknown factor {name!r}; choose from {known}")
-        if KNOWN[name] not in (*differing, LOSS):
+        if KNOWN[name] not in (*differing, *CONDITIONS):
             do = ", ".join(f.name for f in differing) or "none"
             raise InputError(
                 f"{bridge.a.name} and {bridge.b.name} do not differ in {name}; they do in: {do}"

@@ -7,8 +7,9 @@ ratios multiply to B / A. A share is a linear function of a block's log times, s
 one value. The interval of a share is the interval of the mean of these values
 (`dragstrip.stats.log_ratio`).
 
-The network's random loss can be a factor, too, although both stacks meet it. Its share is a
-difference of differences: how much further apart the stacks are with loss than without.
+What the network does to both stacks can be a factor, too: its random loss, and look-ups of names.
+The share of such a condition is a difference of differences: how much further apart the stacks are
+with it than without.
 
 Sources: Shapley, "A value for n-person games", Contributions to the Theory of Games II (1953);
 Faigle and Kern, "The Shapley value for cooperative games under precedence constraints",
@@ -18,7 +19,7 @@ orders); Welch, Biometrika 34 (1947), 28-35 (degrees of freedom).
 """
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -30,12 +31,14 @@ from dragstrip.stats.log_ratio import LogRatio, third_of_mean
 Node = frozenset[str]
 """A stack between A and B, as the set of factors that have B's value."""
 Order = Sequence[str]
-Point = tuple[Node, bool]
-"""A stack on the network with its loss (True) or without loss (False)."""
+Conditions = frozenset[str]
+"""The conditions that a network has, of those that were also taken away."""
+Point = tuple[Node, Conditions]
+"""A stack on the network with these conditions."""
 Weights = Mapping[Point, float]
 """An effect as a linear function of log times: each point with its weight."""
-LOSS = "loss"
-"""Name of the network's loss as a factor."""
+CONDITIONS = frozenset({"loss", "names"})
+"""Names of a network's conditions as factors."""
 
 
 class Measured(NamedTuple):
@@ -46,14 +49,18 @@ class Measured(NamedTuple):
     """Natural logs of a metric."""
 
 
-Tables = Mapping[bool, Measured]
-"""Measurements with the network's loss (key True), and without it (key False). A network without
-loss has only True."""
+Tables = Mapping[Conditions, Measured]
+"""Measurements of one network, with each set of its conditions. A network of which nothing was
+taken away has only the empty set."""
 
 
-def with_loss(orders: Collection[Order]) -> list[Order]:
-    """Return all orders that result from inserting the loss into each order, at every place."""
-    return [(*o[:n], LOSS, *o[n:]) for o in orders for n in range(len(o) + 1)]
+def with_conditions(orders: Iterable[Order], names: Iterable[str]) -> list[Order]:
+    """Return all orders that result from inserting these conditions into each order, at every
+    place."""
+    found = list(orders)
+    for name in names:
+        found = [(*o[:n], name, *o[n:]) for o in found for n in range(len(o) + 1)]
+    return found
 
 
 def effects(order: Order) -> dict[str, Weights]:
@@ -64,13 +71,13 @@ def effects(order: Order) -> dict[str, Weights]:
 def _steps(order: Order) -> Iterator[tuple[str, Weights]]:
     start: Node = frozenset()
     for n, name in enumerate(order):
-        node = frozenset(order[:n]) - {LOSS}
-        lossy = LOSS not in order or LOSS in order[:n]
-        if name != LOSS:
-            yield name, _sum({(node | {name}, lossy): 1.0}, {(node, lossy): -1.0})
+        node = frozenset(order[:n]) - CONDITIONS
+        on = frozenset(order[:n]) & CONDITIONS
+        if name not in CONDITIONS:
+            yield name, _sum({(node | {name}, on): 1.0}, {(node, on): -1.0})
         else:
-            apart_with = _sum({(node, True): 1.0}, {(start, True): -1.0})
-            apart_without = _sum({(node, False): -1.0}, {(start, False): 1.0})
+            apart_with = _sum({(node, on | {name}): 1.0}, {(start, on | {name}): -1.0})
+            apart_without = _sum({(node, on): -1.0}, {(start, on): 1.0})
             yield name, _sum(apart_with, apart_without)
 
 
@@ -94,15 +101,21 @@ def share(name: str, orders: Collection[Order], total: int, tables: Tables) -> L
 
 
 def difference(orders: Collection[Order], tables: Tables) -> LogRatio:
-    """Return ln(B / A) with loss, which is the sum of all shares."""
-    whole = frozenset(next(iter(orders))) - {LOSS}
-    return _estimate({(whole, True): 1.0, (frozenset(), True): -1.0} if whole else {}, tables)
+    """Return ln(B / A) with all conditions, which is the sum of all shares."""
+    whole, every = frozenset(next(iter(orders))) - CONDITIONS, all_conditions(tables)
+    return _estimate({(whole, every): 1.0, (frozenset(), every): -1.0} if whole else {}, tables)
+
+
+def all_conditions(tables: Tables) -> Conditions:
+    """Return the conditions of the network as it is."""
+    return frozenset[str]().union(*tables)
 
 
 def block_values(name: str, orders: Collection[Order], measured: Measured) -> list[float]:
-    """Return the factor's share in each block of one network, where loss is not a factor."""
+    """Return the factor's share in each block of one network, none of whose conditions is a
+    factor."""
     weights = _mean([effects(order)[name] for order in orders])
-    return [float(value) for value in _values(weights, True, measured)]
+    return [float(value) for value in _values(weights, frozenset(), measured)]
 
 
 def interactions(nodes: Collection[Node], tables: Tables) -> dict[tuple[str, str], LogRatio]:
@@ -110,11 +123,11 @@ def interactions(nodes: Collection[Node], tables: Tables) -> dict[tuple[str, str
     their single effects. The result is the mean over all stacks to which both factors can be added
     in either order. A positive value means that the two together are slower than their sum."""
     names = sorted(frozenset().union(*nodes))
-    known, found = set(nodes), {}
+    known, found, every = set(nodes), {}, all_conditions(tables)
     for a, b in combinations(names, 2):
         corners = [n for n in known if not n & {a, b} and {n | {a}, n | {b}, n | {a, b}} <= known]
         weights = [
-            {(n, True): 1.0, (n | {a}, True): -1.0, (n | {b}, True): -1.0, (n | {a, b}, True): 1.0}
+            {(n, every): 1.0, (n | {a}, every): -1, (n | {b}, every): -1, (n | {a, b}, every): 1}
             for n in corners
         ]
         if weights:
@@ -123,20 +136,20 @@ def interactions(nodes: Collection[Node], tables: Tables) -> dict[tuple[str, str
 
 
 def _estimate(weights: Weights, tables: Tables) -> LogRatio:
-    """Return an estimate of the mean effect. Networks with and without loss were measured in
-    separate blocks, so their errors are independent."""
+    """Return an estimate of the mean effect. A network with a condition and without it was measured
+    in separate blocks, so their errors are independent."""
     parts, n = [], min(len(table.logs) for table in tables.values())
-    for lossy, table in tables.items():
-        values = _values(weights, lossy, table)
+    for on, table in tables.items():
+        values = _values(weights, on, table)
         square = float(values.var(ddof=1)) / len(values) if len(values) > 1 else None
         third = third_of_mean(values.tolist())
         parts.append((float(values.mean()), square, len(values) - 1, third))
     return _pooled(parts, n)
 
 
-def _values(weights: Weights, lossy: bool, table: Measured) -> NDArray[np.float64]:
+def _values(weights: Weights, on: Conditions, table: Measured) -> NDArray[np.float64]:
     """Return the weighted sum in each block."""
-    row = np.array([weights.get((node, lossy), 0.0) for node in table.nodes])
+    row = np.array([weights.get((node, on), 0.0) for node in table.nodes])
     values: NDArray[np.float64] = table.logs @ row
     return values
 

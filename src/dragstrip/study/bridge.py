@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 
 from msgspec import structs
 
-from dragstrip.model.bridge import REST, Bridge, BuiltBridge
+from dragstrip.model.bridge import LOSS, NAMES, REST, Bridge, BuiltBridge
 from dragstrip.model.effects import Direction
 from dragstrip.model.errors import InputError
 from dragstrip.model.network import Network
@@ -34,8 +34,8 @@ def bridge_study(
     """Return a study like `study` with the stacks between `a` and `b`, on all its cells or on
     `cells`.
 
-    Networks with random loss are also visited without loss. Raises `InputError` if there is no
-    stack between the two.
+    Networks with random loss are also visited without loss, and those with a resolver also without
+    it, unless a stack finds HTTP/3 by it. Raises `InputError` if there is no stack between the two.
     """
     if a.name == b.name:
         raise InputError(f"stack {a.name!r} is given twice: a difference needs two stacks")
@@ -48,25 +48,34 @@ def bridge_study(
     )
     wanted = tuple(cells) or tuple(study.cells())
     networks = [n for n in study.networks if any(cell[1] == n.name for cell in wanted)]
-    twins = {n.name: without_loss(n) for n in networks if bridge.tells_loss and _loses(n)}
+    twins = {n.name: without_loss(n) for n in networks if bridge.tells(LOSS) and _loses(n)}
     built = BuiltBridge(bridge)
-    _check_worth(built, twins)
+    asks = [n for n in (*networks, *twins.values()) if n.resolver and bridge.tells(NAMES)]
+    need = any(stack.by_name for stack in built.stacks.values())
+    nameless = {} if need else {n.name: without_names(n) for n in asks}
+    copies = [*twins.values(), *nameless.values()]
+    _check_worth(built, copies)
+    bridge = structs.replace(
+        bridge,
+        twins={n: twin.name for n, twin in twins.items()},
+        nameless={n: copy.name for n, copy in nameless.items()},
+    )
     return structs.replace(
         study,
         name=f"why-{a.name}-{b.name}",
         pages=tuple(p for p in study.pages if any(cell[0] == p.name for cell in wanted)),
-        networks=(*networks, *twins.values()),
+        networks=(*networks, *copies),
         stacks=tuple(built.stacks.values()),
         controls=controls_of((a,)) if controls else (),
         only=tuple(
             (page, network, connection)
             for page, asked, connection in wanted
-            for network in (asked, *([twins[asked].name] if asked in twins else []))
+            for network in bridge.without(asked).values()
         ),
         runs=runs,
         stopping=STOPPING,
         slow=None,
-        bridge=structs.replace(bridge, twins={n: twin.name for n, twin in twins.items()}),
+        bridge=bridge,
     )
 
 
@@ -90,6 +99,16 @@ def without_loss(network: Network) -> Network:
     )
 
 
+def without_names(network: Network) -> Network:
+    """Return the network without its resolver."""
+    return structs.replace(
+        network,
+        name=f"{network.name} without look-ups",
+        source=f"{network.name} without its resolver",
+        dns=None,
+    )
+
+
 def _lossless(change: LinkChange | None) -> LinkChange | None:
     if change is None or not {"loss", "gilbert_elliott"} & change.values.keys():
         return change
@@ -101,9 +120,9 @@ def _loses(network: Network) -> bool:
     return any(side.mean_loss or any(host.loss for host in side.hosts) for side in sides)
 
 
-def _check_worth(built: BuiltBridge, twins: Collection[str]) -> None:
+def _check_worth(built: BuiltBridge, copies: Collection[Network]) -> None:
     a, b = built.a, built.b
-    if built.players == (REST,) and a.fingerprint != b.fingerprint and not twins:
+    if built.players == (REST,) and a.fingerprint != b.fingerprint and not copies:
         raise InputError(
             f"{a.name} and {b.name} differ only in the protocol, which cannot be split: compare "
             "them with `dragstrip race`"

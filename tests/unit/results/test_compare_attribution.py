@@ -10,6 +10,7 @@ import simulate
 from msgspec import structs
 
 from dragstrip.model.errors import InputError
+from dragstrip.model.names import Dns
 from dragstrip.model.network import Network
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
@@ -18,7 +19,7 @@ from dragstrip.report.words.why import notes, sentence
 from dragstrip.results.compare.attribution import Why, why
 from dragstrip.results.compare.stopping import stop_rule
 from dragstrip.results.tables.build import frames
-from dragstrip.study.bridge import bridge_study, without_loss
+from dragstrip.study.bridge import bridge_study, without_loss, without_names
 from dragstrip.study.presets import find_network, find_stack
 
 WINDOW, RECORDS, REST, LOSS = 0.9, 0.95, 0.97, 0.8
@@ -97,6 +98,64 @@ def test_a_network_without_loss_keeps_everything_else():
     clear = without_loss(lossy)
     assert clear.two_way_loss == 0
     assert (clear.rtt_ms, clear.down.rate_mbps) == (lossy.rtt_ms, lossy.down.rate_mbps)
+
+
+LOOKUP_MS = 500.0
+
+
+def asked(of: Study, visits: list[Visit]) -> list[Visit]:
+    """The visits, each later by a look-up where the network has a resolver."""
+    return [
+        structs.replace(v, plt_ms=v.plt_ms + LOOKUP_MS * bool(of.network(v.network).resolver))
+        for v in visits
+    ]
+
+
+def with_resolver(network: str, a: str = "h2", b: str = "QUIC", **more) -> Study:
+    base = simulate.study(pages=(simulate.page("demo"),), networks=("LTE",), runs=1)
+    found = find_network(network) if "/" not in network else Network.parse(network)
+    base = structs.replace(base, networks=(structs.replace(found, dns=Dns(delay_ms=20)),))
+    return bridge_study(base, find_stack(a), find_stack(b), **{"runs": 8, **more})
+
+
+def test_look_ups_are_told_apart_by_a_network_without_them():
+    """Both sides wait as long for names, so their loads are less apart."""
+    of = with_resolver("LTE")
+    assert [bool(n.resolver) for n in of.networks] == [True, False]
+    (cell,) = answer(of, asked(of, made(of))).cells
+    apart = WINDOW * RECORDS * REST
+    together = (2000 * apart + LOOKUP_MS) / (2000 + LOOKUP_MS)
+    assert cell.ratio == pytest.approx(together, abs=0.003)
+    assert parts(cell)["names"] > 1
+    product = math.prod(parts(cell).values()) * cell.unexplained.ratio
+    assert product == pytest.approx(cell.ratio)
+
+
+def test_loss_and_look_ups_are_told_apart_at_once():
+    of = with_resolver("10mbit/2mbit/40ms/1%/200ms")
+    told = [(bool(n.resolver), n.two_way_loss > 0) for n in of.networks]
+    assert sorted(told) == [(False, False), (False, True), (True, False), (True, True)]
+    (cell,) = answer(of, asked(of, made(of))).cells
+    assert {"loss", "names"} < set(parts(cell))
+    assert parts(cell)["loss"] < 1 < parts(cell)["names"]
+    assert math.prod(parts(cell).values()) * cell.unexplained.ratio == pytest.approx(cell.ratio)
+    assert cell.n_without_loss == 8
+
+
+def test_stacks_that_find_http3_by_its_record_need_the_resolver():
+    of = with_resolver("LTE", b="h3-https")
+    assert len(of.networks) == 1
+
+
+def test_without_the_factor_names_no_second_network_is_visited():
+    assert len(with_resolver("LTE", factors=("window",)).networks) == 1
+
+
+def test_a_network_without_look_ups_keeps_everything_else():
+    asking = find_network("LTE+dns")
+    plain = without_names(asking)
+    assert plain.resolver is None
+    assert (plain.down, plain.up, plain.at) == (asking.down, asking.up, asking.at)
 
 
 def test_equal_stacks_attribute_nothing():

@@ -72,6 +72,30 @@ def test_a_scalable_sender_and_its_marks_have_nothing_between():
         between("h3", "h3-l4s")
 
 
+@pytest.mark.parametrize(
+    ("name", "fields", "factors"),
+    [
+        ("h3", {"key_share": "X25519MLKEM768"}, ["key-exchange"]),
+        ("h2", {"key_share": "P-256"}, ["key-exchange"]),
+        ("h3", {"certificate": "rsa"}, ["certificate-kind"]),
+        ("h2", {"certificate": "ml-dsa-65-size"}, ["certificate-kind"]),
+        ("h3", {"chain_length": 4}, ["chain-length"]),
+        ("h3", {"certificate_bytes": 9000}, ["certificates"]),
+        ("h2", {"scts": 3, "staple_bytes": 900}, ["staple"]),
+        ("h3", {"certificate_compression": "brotli"}, ["certificate-compression"]),
+        ("h3", {"retry": True}, ["retry"]),
+        ("h3", {"discovery": "https", "browser": "chromium"}, ["discovery", "browser"]),
+        ("h3", {"discovery": "race", "browser": "chromium"}, ["discovery", "browser"]),
+        ("h3", {"discovery": "alt-svc"}, ["handshake", "discovery"]),
+    ],
+)
+def test_what_is_spent_before_the_first_byte_is_a_factor(name, fields, factors):
+    stock = find_stack(name)
+    found = between(stock, structs.replace(stock, name="other", **fields))
+    assert sorted(names(found)) == sorted(factors)
+    assert found.bundled == ()
+
+
 def test_two_stacks_one_factor_apart_have_nothing_between():
     found = between("TCP+", "TCP+BBR")
     assert names(found) == ["congestion"]
@@ -148,4 +172,4 @@ def test_stacks_that_only_change_as_a_whole_cannot_be_bridged():
 
 
 def test_every_name_is_known():
-    assert set(KNOWN) == {f.name for f in FACTORS} | {"loss", "rest"}
+    assert set(KNOWN) == {f.name for f in FACTORS} | {"loss", "names", "rest"}

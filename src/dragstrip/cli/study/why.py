@@ -61,8 +61,9 @@ def why(
         list[str] | None,
         typer.Option(
             help="Tell apart only these factors: window, pacing, congestion, records, tcp, tls, "
-            "handshake, resumption, early-data, datagram, acks, flow-control, priorities, "
-            "discovery, server, browser, loss (default: all that differ)."
+            "handshake, key-exchange, certificate-kind, chain-length, certificates, resumption, "
+            "early-data, datagram, acks, flow-control, priorities, discovery, server, browser, "
+            "loss, names (default: all that differ)."
         ),
     ] = None,
     metric: Annotated[str, typer.Option(help="Metric to explain, such as ttfb or fcp.")] = "plt",

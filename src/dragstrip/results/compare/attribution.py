@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from msgspec import Struct, structs
 
-from dragstrip.model.bridge import KNOWN, LOSS, REST, BuiltBridge
+from dragstrip.model.bridge import CONDITIONS, KNOWN, LOSS, REST, BuiltBridge
 from dragstrip.model.clock import ClockKind
 from dragstrip.model.inequality import server_words
 from dragstrip.model.stack import ConnectionMode, Stack
@@ -15,7 +15,7 @@ from dragstrip.model.study import CellKey, Study
 from dragstrip.results.compare.wire_evidence import Evidence, evidence
 from dragstrip.results.observed import Observed, observed
 from dragstrip.stats import attribution
-from dragstrip.stats.attribution import Measured, Tables
+from dragstrip.stats.attribution import Conditions, Measured, Tables, all_conditions
 from dragstrip.stats.holm import holm
 from dragstrip.stats.log_ratio import LogRatio, third_of_mean
 
@@ -118,14 +118,21 @@ def why(study: Study, table: pl.LazyFrame, metric: str = "plt_ms") -> Why:
     assert study.bridge
     bridge = BuiltBridge(study.bridge)
     found = {(c.page, c.network, c.connection): c for c in observed(study, table)}
-    twins = study.bridge.twins
     cells: dict[CellKey, tuple[WhyCell, dict[str, LogRatio]]] = {}
     for key, seen in found.items():
-        if key[1] in twins.values():
+        if key[1] in study.bridge.copies:
             continue
-        twin = found.get((key[0], twins[key[1]], key[2])) if key[1] in twins else None
-        if shares := _shares(bridge, seen, twin, metric):
-            cell = _cell(seen, twin, bridge, shares, metric)
+        tables = _tables(
+            bridge,
+            {
+                on: found.get((key[0], network, key[2]))
+                for on, network in study.bridge.without(key[1]).items()
+            },
+            metric,
+        )
+        if tables:
+            shares = _shares(bridge, tables)
+            cell = _cell(seen, tables, bridge, shares, metric)
             found_so = evidence(seen, study.network(key[1]), *_ends(bridge))
             cells[key] = structs.replace(cell, evidence=found_so), shares
     return Why(
@@ -156,44 +163,40 @@ def measured(bridge: BuiltBridge, seen: Observed, metric: str) -> Measured | Non
     return Measured(tuple(bridge.stacks), np.log(values)) if len(values) else None
 
 
-def _shares(
-    bridge: BuiltBridge, seen: Observed, twin: Observed | None, metric: str
-) -> dict[str, LogRatio] | None:
-    """Return the share of each factor, by name; the whole difference has an empty name. None
-    without blocks."""
-    tables = _tables(bridge, seen, twin, metric)
-    if not tables:
-        return None
-    orders: Sequence[Sequence[str]] = bridge.orders.orders
-    total = bridge.orders.total
-    names = [f.name for f in bridge.players]
-    if False in tables:
-        orders = attribution.with_loss(orders)
-        total *= len(names) + 1
-        names.append(LOSS.name)
+def _shares(bridge: BuiltBridge, tables: Tables) -> dict[str, LogRatio]:
+    """Return the share of each factor, by name; the whole difference has an empty name."""
+    on = all_conditions(tables)
+    conditions = [f.name for f in CONDITIONS if f.name in on]
+    orders = attribution.with_conditions(bridge.orders.orders, conditions)
+    total = bridge.orders.total * len(orders) // len(bridge.orders.orders)
+    names = [*(f.name for f in bridge.players), *conditions]
     whole = attribution.difference(orders, tables)
     return {"": whole} | {n: attribution.share(n, orders, total, tables) for n in names}
 
 
 def _tables(
-    bridge: BuiltBridge, seen: Observed, twin: Observed | None, metric: str
+    bridge: BuiltBridge, seen: Mapping[Conditions, Observed | None], metric: str
 ) -> Tables | None:
-    with_loss = measured(bridge, seen, metric)
-    if with_loss is None:
+    """Return the measurements with each set of conditions; None without any of the network as it
+    is. A condition whose network was not measured without it is no factor."""
+    every = max(seen, key=len)
+    found = {on: measured(bridge, one, metric) for on, one in seen.items() if one}
+    tables = {on: table for on, table in found.items() if table}
+    if every not in tables:
         return None
-    without = measured(bridge, twin, metric) if twin else None
-    return {True: with_loss} | ({False: without} if without else {})
+    told = [name for name in every if all(on - {name} in tables for on in seen)]
+    return {on & frozenset(told): t for on, t in tables.items() if every - on <= frozenset(told)}
 
 
 def _cell(
     seen: Observed,
-    twin: Observed | None,
+    tables: Tables,
     bridge: BuiltBridge,
     shares: Mapping[str, LogRatio],
     metric: str,
 ) -> WhyCell:
-    tables = _tables(bridge, seen, twin, metric)
-    assert tables
+    every = all_conditions(tables)
+    clear = tables.get(every - {LOSS.name}) if LOSS.name in every else None
     return WhyCell(
         page=seen.page,
         network=seen.network,
@@ -202,10 +205,10 @@ def _cell(
         parts=_parts(shares),
         unexplained=_unexplained(shares),
         interactions=tuple(_interactions(bridge, tables)),
-        value_a=_typical(tables[True], frozenset()),
-        value_b=_typical(tables[True], bridge.whole),
-        n=len(tables[True].logs),
-        n_without_loss=len(tables[False].logs) if False in tables else None,
+        value_a=_typical(tables[every], frozenset()),
+        value_b=_typical(tables[every], bridge.whole),
+        n=len(tables[every].logs),
+        n_without_loss=len(clear.logs) if clear else None,
         censored=sum(
             int(seen.of(stack.name, metric).censored.sum()) for stack in bridge.stacks.values()
         ),
