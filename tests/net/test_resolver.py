@@ -2,10 +2,11 @@
 
 import json
 import time
+from ipaddress import IPv6Address
 
 import pytest
 
-from dragstrip.model.names import Dns
+from dragstrip.model.names import Dns, nowhere
 from dragstrip.model.stack import Stack
 from dragstrip.study.presets import find_stack
 from dragstrip.testbed.net.layout import one_each
@@ -101,3 +102,37 @@ def test_no_other_resolver_can_be_reached(bed):
     resolve(bed, H2)
     assert ask(bed, "a.test", server="192.0.2.53", patience_s=0.3) is None
     assert ask(bed, "a.test", server="127.0.0.53", patience_s=0.3) is None
+
+
+@pytest.fixture(scope="module")
+def broken():
+    with make_testbed([one_each(["a.test"])], resolves=True, broken_ipv6=True) as made:
+        made.link.passthrough()
+        yield made
+
+
+_CONNECT = """
+import socket, sys
+ask = socket.socket(socket.AF_INET6, socket.SOCK_STREAM)
+ask.settimeout(0.5)
+try:
+    ask.connect((sys.argv[1], 443))
+except TimeoutError:
+    print("nothing")
+"""
+
+
+def test_broken_ipv6_has_addresses_at_which_nothing_answers(broken):
+    dns = Dns(broken_ipv6=True)
+    resolve(broken, H2, dns)
+    assert ask(broken, "a.test")["said"].endswith("0a400101")
+    found = ask(broken, "a.test", kind=28)
+    assert found["said"].endswith(IPv6Address(nowhere("10.64.1.1")).packed.hex())
+    assert (
+        broken.spaces.run("client", "python3", "-c", _CONNECT, nowhere("10.64.1.1")) == "nothing\n"
+    )
+    report = broken.link.report()
+    assert [e.address for e in report.up.far_ends] == [nowhere("10.64.1.1")]
+    assert not report.down.far_ends
+    resolve(broken, H2)
+    assert ask(broken, "a.test", kind=28)["answers"] == 0

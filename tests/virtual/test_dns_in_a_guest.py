@@ -67,3 +67,28 @@ def test_by_https_the_first_look_up_also_shakes_hands_and_a_record_leads_to_quic
         assert {r.protocol for r in asked.requests} == {"h3"}
         assert {x.kind for x in asked.names.lookups} == {"A", "HTTPS"}
         assert {r.protocol for r in found[network, "h2"].requests} == {"h2"}
+
+
+def test_firefox_asks_by_https_too(tmp_path):
+    """Its first look-up also shakes hands, and its records lead to QUIC."""
+    udp, https = Dns(delay_ms=25), Dns(delay_ms=25, transport="doh")
+    stacks = [in_browser(H2, "firefox"), in_browser(H3, "firefox")]
+    found = visits(tmp_path, [udp, https], stacks)
+    later_ms = asked_ms(found["1", "h2"]) - asked_ms(found["0", "h2"])
+    assert later_ms == pytest.approx(2 * 50, abs=2)  # TCP and TLS
+    seen = found["1", "h3-https"]
+    assert {x.transport for x in seen.names.lookups} == {"doh"}
+    assert {r.protocol for r in seen.requests} == {"h3"}
+
+
+@pytest.mark.parametrize("browser", ["chromium-headless-shell", "chromium", "firefox"])
+def test_where_ipv6_is_broken_browsers_try_it_and_fall_back(browser, tmp_path):
+    works, broken = Dns(delay_ms=25), Dns(delay_ms=25, broken_ipv6=True)
+    found = visits(tmp_path, [works, broken], [in_browser(H2, browser)])
+    fell = found["1", "h2"]
+    tried = [e for e in fell.link.up.far_ends if ":" in e.address]
+    assert tried
+    assert not [e for e in fell.link.down.far_ends if ":" in e.address]
+    assert {x.kind for x in fell.names.lookups if x.answers} >= {"A", "AAAA"}
+    later_ms = fell.ttfb_ms - found["0", "h2"].ttfb_ms
+    assert 100 <= later_ms <= 2000  # RFC 8305 section 5: a quarter of a second, by default

@@ -173,6 +173,15 @@ impl Service {
             let hint = SvcParamValue::Ipv4Hint(IpHint(v4));
             parameters.push((SvcParamKey::Ipv4Hint, hint));
         }
+        let v6 = addresses.iter().filter_map(|ip| match ip {
+            IpAddr::V6(ip) => Some(AAAA(*ip)),
+            IpAddr::V4(_) => None,
+        });
+        let v6: Vec<AAAA> = v6.filter(|_| self.hints).collect();
+        if !v6.is_empty() {
+            let hint = SvcParamValue::Ipv6Hint(IpHint(v6));
+            parameters.push((SvcParamKey::Ipv6Hint, hint));
+        }
         RData::HTTPS(HTTPS(SVCB::new(SERVICE, Name::root(), parameters)))
     }
 }

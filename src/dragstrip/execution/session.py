@@ -123,7 +123,11 @@ def open_session(study: Study, artefacts: Path | None = None) -> Iterator["Sessi
         bed = resources.enter_context(
             live_testbed(ca)
             if live
-            else testbed_of([*placed.values()], resolves=any(n.resolver for n in study.networks))
+            else testbed_of(
+                [*placed.values()],
+                resolves=any(n.resolver for n in study.networks),
+                broken_ipv6=any(n.broken_ipv6 for n in study.networks),
+            )
         )
         yield Session(
             bed,

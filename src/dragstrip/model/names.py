@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterable
+from ipaddress import ip_address
 from typing import Literal
 
 from msgspec import Struct, structs
@@ -12,6 +13,16 @@ from dragstrip.model.units import plain, require_shares
 Transport = Literal["udp", "doh", "none"]
 """How a client asks its resolver: by UDP (RFC 1035), by HTTPS (RFC 8484), or not at all."""
 AT_ONCE = "names resolve at once, without a resolver"
+NOWHERE = "2001:db8::/32"
+"""Addresses at which nothing answers (RFC 3849). Browsers prefer them to IPv4, as they do any
+global IPv6 address; they rank unique local ones behind IPv4 (RFC 6724 section 2.1)."""
+
+
+def nowhere(address: str) -> str:
+    """Return the IPv6 address of a name that has this IPv4 address, where IPv6 is broken:
+    ``2001:db8::a40:101`` for ``10.64.1.1``."""
+    start = ip_address(NOWHERE.partition("/")[0])
+    return str(start + int(ip_address(address)))
 
 
 class Dns(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -30,6 +41,10 @@ class Dns(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Seconds that client and resolver may keep an answer."""
     transport: Transport = "udp"
     """UDP (RFC 1035), HTTPS (RFC 8484), or none: names resolve at once."""
+    broken_ipv6: bool = False
+    """Names have an IPv6 address as well, at which nothing answers: packets to it cross the
+    network's link and end behind it. Browsers try it first, and then fall back (Happy Eyeballs, RFC
+    8305)."""
 
     def __post_init__(self) -> None:
         require_shares(self, "loss", "misses")
@@ -73,6 +88,7 @@ class Dns(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         if self.upstream_ms:
             share = "" if self.misses == 1 else f" {plain(self.misses * 100)} % of"
             said += f", which needs {plain(self.upstream_ms)} ms for{share} names at first"
+        said += ", IPv6 addresses lead nowhere" if self.broken_ipv6 else ""
         return said + (f", answers live {self.ttl_s} s" if self.ttl_s != _TTL_S else "")
 
 

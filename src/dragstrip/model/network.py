@@ -128,6 +128,11 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return self.dns if self.dns and self.dns.transport != "none" else None
 
     @property
+    def broken_ipv6(self) -> bool:
+        """Whether names have IPv6 addresses at which nothing answers."""
+        return bool(self.resolver and self.resolver.broken_ipv6)
+
+    @property
     def ask(self) -> Transport:
         """How the client asks for names."""
         return self.dns.transport if self.dns else "none"

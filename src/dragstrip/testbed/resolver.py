@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from dragstrip.model.lookups import NameLookup
-from dragstrip.model.names import Dns
+from dragstrip.model.names import Dns, nowhere
 from dragstrip.model.network import Network
 from dragstrip.model.visit import NamesReport
 from dragstrip.testbed.net.link import Link, emulated_link
@@ -58,7 +58,7 @@ class Resolver:
         look-up; `forget` empties the cache. Raises `TestbedError`."""
         names = {
             host: {
-                "addresses": [ip],
+                "addresses": [ip, nowhere(ip)] if dns and dns.broken_ipv6 else [ip],
                 "upstream_ms": dns.upstream_ms if dns and host in unknown else 0.0,
                 **({"https": msgspec.to_builtins(services[host])} if host in services else {}),
             }

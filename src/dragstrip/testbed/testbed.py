@@ -14,7 +14,7 @@ from dragstrip.testbed.net.kernel import Kernel
 from dragstrip.testbed.net.layout import Layout, one_each
 from dragstrip.testbed.net.link import Link, emulated_link
 from dragstrip.testbed.net.namespaces import Namespaces, namespaces
-from dragstrip.testbed.net.wires import RESOLVER_IP, wire_up
+from dragstrip.testbed.net.wires import RESOLVER_IP, wire_nowhere, wire_up
 from dragstrip.testbed.resolver import Resolver, Service, resolver
 from dragstrip.testbed.servers import servers
 from dragstrip.testbed.servers.origin import RunningServer
@@ -102,18 +102,23 @@ def testbed_of(
     layouts: Sequence[Layout],
     *,
     resolves: bool = False,  # noqa: PT028 (no test, whatever its name begins with)
+    broken_ipv6: bool = False,  # noqa: PT028
 ) -> Iterator[Testbed]:
     """Open a testbed with these addresses. The first layout is used at once, each other layout with
-    the pages that need it. A testbed that `resolves` names has a resolver.
+    the pages that need it. A testbed that `resolves` names has a resolver. With `broken_ipv6` the
+    client also has IPv6, over which nothing answers.
 
     Any number of testbeds may exist at once. No process or file stays behind, however the owner
     ends. Raises `TestbedError` if this machine cannot make a testbed.
     """
     first = layouts[0]
     addresses = [ip for layout in layouts for ip in layout.addresses.values()]
-    families: Collection[Family] = {4, *map(family_of, addresses)}
+    both: tuple[Family, ...] = (4, 6) if broken_ipv6 else (4,)
+    families: Collection[Family] = {*both, *map(family_of, addresses)}
     with workspace() as folder, namespaces() as spaces:
         wire_up(spaces, addresses, families)
+        if broken_ipv6:
+            wire_nowhere(spaces)
         errors = folder / "link.err"
         with (
             emulated_link(spaces, errors, first.addresses) as link,

@@ -10,6 +10,8 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from dragstrip.model.family import address_in, family_of, place, port_in
+from dragstrip.model.lookups import NameLookup
+from dragstrip.model.names import nowhere
 from dragstrip.model.network import Network
 from dragstrip.model.visit import FarEnd, Reason, Request, Visit
 from dragstrip.verdict.request_checks import some
@@ -19,7 +21,7 @@ _NAME_PORTS = frozenset({53, 853})
 _HTTP = 80
 
 
-def origin(visit: Visit) -> Iterator[Reason]:
+def origin(visit: Visit, network: Network) -> Iterator[Reason]:
     """Yield reasons if an answer came from another address than the one where the testbed serves
     its host, or from another port than its URL names, or if packets went elsewhere.
 
@@ -39,7 +41,9 @@ def origin(visit: Visit) -> Iterator[Reason]:
             + some(foreign),
         )
     asked = _asked(visit)
-    elsewhere = [end for end in _far_ends(visit) if not _ours(visit, end, asked)]
+    dark = _nowhere(visit, network)
+    every = (end for end in _far_ends(visit) if end.address not in dark)
+    elsewhere = [end for end in every if not _ours(visit, end, asked)]
     names = [end for end in elsewhere if end.port in _NAME_PORTS]
     for ends, what in (
         (names, "names were looked up outside the testbed"),
@@ -78,11 +82,13 @@ def one_family(visit: Visit, network: Network) -> Iterator[Reason]:
     that falls back to the other family, and a server that listens on it."""
     if not visit.addresses:
         return
+    dark = _nowhere(visit, network)
+    ends = (end.address for end in _far_ends(visit))
     seen = {
         "hosts were served at": (address_in(home) for home in visit.addresses.values()),
         "answers came from": (r.remote_ip for r in _answered(visit)),
         "connections were accepted at": (c.address or "" for c in visit.connections),
-        "packets crossed the link to or from": (end.address for end in _far_ends(visit)),
+        "packets crossed the link to or from": (a for a in ends if a not in dark),
     }
     for what, addresses in seen.items():
         other = sorted({a for a in addresses if a and family_of(a) != network.family})
@@ -90,6 +96,38 @@ def one_family(visit: Visit, network: Network) -> Iterator[Reason]:
             yield Reason(
                 "stack-drift", f"the network is IPv{network.family}, but {what} {some(other)}"
             )
+
+
+def nothing_there(visit: Visit, network: Network) -> Iterator[Reason]:
+    """Reasons if IPv6 that was to be broken was not: something answered there, or a name lacked the
+    address when the browser asked for it. A browser that never tries IPv6 may do so."""
+    if not network.broken_ipv6:
+        return
+    dark = _nowhere(visit, network)
+    answered = [
+        place(end.address, end.port)
+        for end in (visit.link.down.far_ends or () if visit.link else ())
+        if end.address in dark and end.packets
+    ]
+    if answered:
+        yield Reason("link-drift", f"IPv6 is broken, but packets came from {some(answered)}")
+    lookups = visit.names.lookups if visit.names else ()
+    bare = [x.name for x in lookups if _lacks(x, visit.addresses)]
+    if bare:
+        yield Reason(
+            "stack-drift", f"names have no IPv6 address: {some(list(dict.fromkeys(bare)))}"
+        )
+
+
+def _lacks(lookup: NameLookup, hosts: Container[str]) -> bool:
+    return lookup.name in hosts and lookup.kind == "AAAA" and not lookup.answers
+
+
+def _nowhere(visit: Visit, network: Network) -> set[str]:
+    """Return the IPv6 addresses of the hosts, if they lead nowhere."""
+    if not network.broken_ipv6:
+        return set()
+    return {nowhere(address_in(home)) for home in visit.addresses.values()}
 
 
 def vouched(visit: Visit) -> Iterator[Reason]:

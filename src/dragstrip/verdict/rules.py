@@ -24,6 +24,7 @@ CHANGES: Mapping[int, tuple[str, ...]] = {
     22: (
         "delays that a network plays from a recording, and waits for its grants, are judged moment "
         "by moment",
+        "IPv6 that a network breaks must answer nothing, and its names must have IPv6 addresses",
     ),
     21: (
         "each packet of a server must have the ECN code point of its stack, ECT(0) or ECT(1), and "

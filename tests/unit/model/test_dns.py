@@ -23,6 +23,8 @@ from dragstrip.study.networks import read_network
         ({"misses": 0.5}, "misses is the share of names that take upstream_ms"),
         ({"upstream_ms": 5, "misses": 2}, "misses must be a share"),
         ({"transport": "none", "delay_ms": 5}, "asks no resolver: omit the other keys"),
+        ({"transport": "none", "broken_ipv6": True}, "asks no resolver: omit the other keys"),
+        ({"broken_ipv6": 1}, "needs `bool`, not `int`"),
         ({"transport": "dot"}, "Invalid enum value 'dot'"),
         ({"delay": 5}, "unknown key `delay`"),
         ({"delay_ms": "20ms"}, "needs `float`, not `str`"),
@@ -43,6 +45,7 @@ def test_a_network_says_how_its_names_resolve(tmp_path):
     assert said({"delay_ms": 25}).endswith("names by UDP from a resolver 50 ms away (round trip)")
     slow = said({"delay_ms": 25, "loss": 0.02, "upstream_ms": 80, "misses": 0.3})
     assert slow.endswith("loss 2 % each way, which needs 80 ms for 30 % of names at first")
+    assert said({"broken_ipv6": True}).endswith("IPv6 addresses lead nowhere")
     assert "by HTTPS" in said({"transport": "doh", "ttl_s": 60})
     assert said({"transport": "doh", "ttl_s": 60}).endswith("answers live 60 s")
 

@@ -128,7 +128,7 @@ def over_ipv6():
 
 def test_an_honest_visit_over_either_family_stands():
     for visit, network in ((made.visit(), made.LTE), (over_ipv6(), LTE6)):
-        for check_of in (lambda v, n: one_family(v, n), lambda v, n: origin(v)):
+        for check_of in (lambda v, n: one_family(v, n), lambda v, n: origin(v, n)):
             assert list(check_of(visit, network)) == []
         assert list(crossed(visit)) == []
 

@@ -12,6 +12,7 @@ from dragstrip.model.visit import Connection, LinkReport, NamesReport, Visit
 from dragstrip.study.presets import find_stack
 from dragstrip.verdict.discovery_checks import announced
 from dragstrip.verdict.names_checks import resolved
+from dragstrip.verdict.path_checks import nothing_there, one_family, origin
 
 DNS = Dns(delay_ms=10, upstream_ms=30)
 NETWORK = structs.replace(made.LTE, dns=DNS)
@@ -149,3 +150,47 @@ def test_each_lie_about_https_records_is_caught(lie, why):
 )
 def test_honest_visits_that_discover_are_valid(honest, stack, network):
     assert not discovered(honest, stack, network)
+
+
+DARK = "2001:db8::a40:101"
+BROKEN = structs.replace(made.LTE, dns=Dns(delay_ms=10, broken_ipv6=True))
+
+
+def crossing(up: int, down: int, address: str = DARK) -> LinkReport:
+    """Packets to and from the page's host, and to and from another address."""
+    home, ends = made.far_end(), {}
+    for side, packets in (("up", up), ("down", down)):
+        other = made.far_end(address=address, packets=packets, bytes=60 * packets)
+        ends[side] = made.direction(far_ends=(home, other) if packets else (home,))
+    return LinkReport(**ends)
+
+
+def fallback(of: Visit, network=BROKEN) -> list[str]:
+    checks = (*nothing_there(of, network), *one_family(of, network), *origin(of, network))
+    return [f"{r.code}: {r.detail}" for r in checks]
+
+
+@pytest.mark.parametrize(
+    ("lie", "network", "why"),
+    [
+        (visit(link=crossing(5, 4)), BROKEN, "IPv6 is broken, but packets came from"),
+        (visit(lookup(), lookup("AAAA", answers=0)), BROKEN, "names have no IPv6 address: a.test"),
+        (visit(link=crossing(5, 0, "2001:db8::1")), BROKEN, "packets went elsewhere"),
+        (visit(link=crossing(5, 0)), NETWORK, "packets went elsewhere"),
+    ],
+)
+def test_each_lie_about_broken_ipv6_is_caught(lie, network, why):
+    assert any(why in reason for reason in fallback(lie, network)), fallback(lie, network)
+
+
+@pytest.mark.parametrize(
+    "honest",
+    [
+        visit(lookup(), lookup("AAAA"), link=crossing(5, 0)),  # it tried IPv6, and fell back
+        visit(lookup(), lookup("AAAA")),  # it asked, and took IPv4
+        visit(lookup()),  # it does not ask for IPv6 addresses
+        visit(lookup(), lookup("AAAA", name="www.maker.test", answers=0)),
+    ],
+)
+def test_honest_visits_over_broken_ipv6_are_valid(honest):
+    assert not fallback(honest)

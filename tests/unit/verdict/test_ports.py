@@ -29,7 +29,7 @@ def asking(url: str = OWN, **last: object) -> Visit:
 
 
 def against(visit: Visit) -> list[str]:
-    return [reason.detail for reason in origin(visit)]
+    return [reason.detail for reason in origin(visit, made.LTE)]
 
 
 @pytest.mark.parametrize("transport", ["tcp", "udp"])

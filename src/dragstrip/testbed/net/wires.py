@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from dragstrip.model.family import IPV4_ONLY, Family, family_of
+from dragstrip.model.names import NOWHERE
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.net.namespaces import NamespaceName, Namespaces
 
@@ -27,6 +28,8 @@ OFFLOADS_OFF = ("tx", "off", "tso", "off", "gso", "off", "gro", "off")
 super-packets of up to 64 kB with unfinished checksums."""
 NO_TCP_MEMORY = "net.ipv4.tcp_no_metrics_save=1"
 """A setting that prevents a visit's TCP from learning from earlier visits."""
+_GLOBAL_IP = "2001:db8:ffff::1"
+"""The client's global address, where IPv6 is broken. A browser without one would not try IPv6."""
 RESOLVER_IP = "10.65.0.2"
 _ASKER_IP = "10.65.0.1"
 """The client's address on the path to its resolver."""
@@ -42,7 +45,9 @@ _QUIET_IPV6 = tuple(
 interface without ARP joins no group for neighbours, so it reports none."""
 
 
-NO_IPV6 = "networks with family = 6 need it; boot without ipv6.disable=1, or race over family = 4"
+NO_IPV6 = (
+    "networks with family = 6 or broken_ipv6 need it; boot without ipv6.disable=1, or race without"
+)
 """What to do on a machine without IPv6."""
 
 
@@ -70,6 +75,20 @@ def wire_up(
 def host_range(address: str) -> str:
     """Return the range with this address alone, as `ip addr` takes it."""
     return f"{address}/{_LENGTHS[family_of(address)]}"
+
+
+def wire_nowhere(spaces: Namespaces) -> None:
+    """Give the client a global IPv6 address, and a route over the link to addresses at which
+    nothing answers. The origin's kernel forwards nothing, so packets to them end there, without an
+    answer. IPv6 must be wired up. Raises `TestbedError`."""
+    _, peer = _ends("client", 6)
+    spaces.configure(
+        "client",
+        [
+            f"addr add {_GLOBAL_IP}/128 dev eth0 nodad",
+            f"route add {NOWHERE} via {peer} dev eth0 onlink src {_GLOBAL_IP}",
+        ],
+    )
 
 
 def wire_names(spaces: Namespaces) -> None:
