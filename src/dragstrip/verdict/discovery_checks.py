@@ -2,7 +2,8 @@
 
 By Alt-Svc (RFC 7838): as measured with Chromium 156 on 13 pages, the browser connects by QUIC at
 the first request to a host after an answer has announced h3, on first and repeat visits. Until it
-is connected, requests use h2.
+is connected, requests use h2. On a repeat visit the announcement came before it, so QUIC is tried
+at once.
 
 By the name's HTTPS record (RFC 9460): Chromium 156 connects by QUIC before the first
 request, as long as UDP passes. Where both announce it, browsers race QUIC against TCP, and either
@@ -34,19 +35,26 @@ def discovered(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]
     announced h3, or did not use QUIC after that."""
     if stack.discovery != "alt-svc":
         return
-    untried, unheard, unused = [], [], []
+    untried, unheard, unused, forgotten = [], [], [], []
+    known = (visit.primed or ()) if visit.connection != "first" else ()
     for host, asked in _by_host(visit).items():
+        if any(r.protocol == "h3" for r in asked):
+            continue
+        up, down = _udp(visit, host, "up"), _udp(visit, host, "down")
+        silent = up is not None and not (up.packets or up.dropped)
+        if host in known and silent:
+            forgotten.append(host)
+            continue
         told_ms = min(r.response_start_ms or 0.0 for r in asked)
         later = [r for r in asked if r.start_ms > told_ms + _SLACK_MS]
-        if not later or any(r.protocol == "h3" for r in asked):
+        if not later:
             continue
         near = {h for h, place in visit.addresses.items() if place == visit.addresses.get(host)}
         heard = [c for c in visit.connections if c.protocol == "h3" and c.host in near | {host}]
         connections = (c for c in heard if c.host == host and not c.error)
         connected_ms = _first_ms(visit, connections)
-        up, down = _udp(visit, host, "up"), _udp(visit, host, "down")
         lost = (up.dropped if up else 0) + (down.dropped if down else 0)
-        if not heard and up is not None and not (up.packets or up.dropped):
+        if not heard and silent:
             untried.append(host)
         elif not heard and up is not None and up.packets >= _UNHEARD_PACKETS:
             unheard.append(host)
@@ -54,6 +62,7 @@ def discovered(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]
             ready_ms = connected_ms + _HANDSHAKE_RTTS * network.longest_rtt_ms + _SLACK_MS
             unused += [host] if any(r.start_ms > ready_ms for r in later) else []
     for hosts, what in (
+        (forgotten, "announced h3 in an earlier visit, but were never tried over QUIC"),
         (untried, "announced h3 and got more requests later, but were never tried over QUIC"),
         (unheard, "were tried over QUIC; packets crossed the link, but the server saw none"),
         (unused, "were connected by QUIC, but all later requests went over h2"),

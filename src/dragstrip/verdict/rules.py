@@ -24,6 +24,8 @@ CHANGES: Mapping[int, tuple[str, ...]] = {
     22: (
         "delays that a network plays from a recording, and waits for its grants, are judged moment "
         "by moment",
+        "a host that announced HTTP/3 by Alt-Svc in the load before a repeat visit must be tried "
+        "over QUIC, however few requests it gets",
         "IPv6 that a network breaks must answer nothing, and its names must have IPv6 addresses",
     ),
     21: (

@@ -11,6 +11,7 @@ from dragstrip.model.thresholds import DEFAULTS
 from dragstrip.model.visit import Connection, LinkReport, NamesReport, Visit
 from dragstrip.study.presets import find_stack
 from dragstrip.verdict.discovery_checks import announced
+from dragstrip.verdict.discovery_checks import discovered as discovered_by_answers
 from dragstrip.verdict.names_checks import resolved
 from dragstrip.verdict.path_checks import nothing_there, one_family, origin
 
@@ -194,3 +195,38 @@ def test_each_lie_about_broken_ipv6_is_caught(lie, network, why):
 )
 def test_honest_visits_over_broken_ipv6_are_valid(honest):
     assert not fallback(honest)
+
+
+ALT_SVC = find_stack("h3-altsvc")
+TCP_ONLY = LinkReport(
+    down=made.direction(far_ends=(made.far_end(),)), up=made.direction(far_ends=(made.far_end(),))
+)
+ONE = made.visit("h2").requests[:1]
+"""A host with a single request, after which no other could use QUIC."""
+
+
+def by_alt_svc(**changes: object) -> list[str]:
+    seen = visit(**{"link": TCP_ONLY, "requests": ONE, "primed": ("a.test",)} | changes)
+    return [f"{r.code}: {r.detail}" for r in discovered_by_answers(seen, made.LTE, ALT_SVC)]
+
+
+@pytest.mark.parametrize("mode", ["repeat", "repeat-cached"])
+def test_an_announcement_that_was_dropped_shows_on_the_repeat_visit(mode):
+    (reason,) = by_alt_svc(connection=mode)
+    assert reason == (
+        "fallback: 1 hosts announced h3 in an earlier visit, but were never tried over QUIC: a.test"
+    )
+
+
+@pytest.mark.parametrize(
+    "honest",
+    [
+        {"connection": "first"},  # nothing was announced before
+        {"connection": "repeat", "primed": ()},  # the host did not answer before
+        {"connection": "repeat", "primed": None},  # of an older capsule
+        {"connection": "repeat", "link": udp(dropped=1)},  # it was tried, and TCP was sooner
+        {"connection": "repeat", "protocol": "h3", "requests": made.visit("h3").requests[:1]},
+    ],
+)
+def test_a_repeat_visit_that_remembers_or_cannot_is_valid(honest):
+    assert not by_alt_svc(**honest)
