@@ -186,7 +186,6 @@ def _start(b: object, a: object) -> str:
 
 
 _DISCOVERED: dict[object, str] = {
-    "direct": "in advance",
     "alt-svc": "by Alt-Svc",
     "https": "by HTTPS record",
     "race": "by a race",
@@ -197,8 +196,8 @@ def _discovery(b: object, a: object) -> str:
     mixed = "as-recorded" in (a, b)
     if mixed:
         return "each host in its recorded protocol"
-    if {a, b} == {"direct", "alt-svc"}:
-        return "discovery by Alt-Svc"
+    if "direct" in (a, b):  # TCP and a forced protocol have nothing to discover
+        return f"discovery {_DISCOVERED[a if b == 'direct' else b]}"
     return f"discovery {_DISCOVERED[b]} against {_DISCOVERED[a]}"
 
 

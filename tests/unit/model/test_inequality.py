@@ -63,6 +63,11 @@ def test_what_is_not_stock_over_quic_counts_against_tcp_too():
     small = structs.replace(find_stack("h3"), name="small", udp_payload_bytes=1252)
     assert "UDP payloads 1252 against 1452 bytes" in sentence(find_stack("h2"), small)
     assert "discovery" in fields("h2", "h3-altsvc")
+    assert "discovery by a race" in sentence(find_stack("h2"), find_stack("h3-race"))
+    assert "discovery by HTTPS record" in sentence(find_stack("h3-https"), find_stack("h3"))
+    assert "discovery by a race against by Alt-Svc" in sentence(
+        find_stack("h3-altsvc"), find_stack("h3-race")
+    )
     searching = structs.replace(find_stack("h3"), name="searching", udp_start_bytes=1200)
     assert "search for the packet size from 1200 bytes on against none" in sentence(
         find_stack("h3"), searching
