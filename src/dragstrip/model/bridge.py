@@ -165,7 +165,7 @@ class BuiltBridge:
         self.stacks = {node: stack for node, stack in self.stacks.items() if node in used}
         self.bundled = tuple(f for f in differing if f not in self.players)
         """Factors that change together with the rest."""
-        if differing and self.players in ((), (REST,)):
+        if asked and self.players in ((), (REST,)):
             words = ", ".join(f.words for f in differing)
             raise InputError(
                 f"{self.a.name} and {self.b.name} cannot be bridged: {words} can only be changed "

@@ -54,7 +54,7 @@ def bridge_study(
     need = any(stack.by_name for stack in built.stacks.values())
     nameless = {} if need else {n.name: without_names(n) for n in asks}
     copies = [*twins.values(), *nameless.values()]
-    _check_worth(built, copies)
+    _check_worth(built, copies, factors)
     bridge = structs.replace(
         bridge,
         twins={n: twin.name for n, twin in twins.items()},
@@ -120,9 +120,15 @@ def _loses(network: Network) -> bool:
     return any(side.mean_loss or any(host.loss for host in side.hosts) for side in sides)
 
 
-def _check_worth(built: BuiltBridge, copies: Collection[Network]) -> None:
+def _check_worth(built: BuiltBridge, copies: Collection[Network], factors: Collection[str]) -> None:
     a, b = built.a, built.b
-    if built.players == (REST,) and a.fingerprint != b.fingerprint and not copies:
+    alone = built.players == (REST,) and a.fingerprint != b.fingerprint and not copies
+    if alone and factors:
+        raise InputError(
+            f"no network here can be raced without {' or '.join(factors)}: choose another network, "
+            "or other factors"
+        )
+    if alone:
         raise InputError(
             f"{a.name} and {b.name} differ only in the protocol, which cannot be split: compare "
             "them with `dragstrip race`"

@@ -151,6 +151,19 @@ def test_without_the_factor_names_no_second_network_is_visited():
     assert len(with_resolver("LTE", factors=("window",)).networks) == 1
 
 
+@pytest.mark.parametrize("factors", [("names",), ("loss", "names")])
+def test_conditions_can_be_told_apart_alone(factors):
+    of = with_resolver("LTE", factors=factors)
+    (cell,) = answer(of, asked(of, made(of))).cells
+    assert set(parts(cell)) == {"names"}
+    assert cell.unexplained.ratio * parts(cell)["names"] == pytest.approx(cell.ratio)
+
+
+def test_a_condition_that_no_network_has_is_refused():
+    with pytest.raises(InputError, match="no network here can be raced without loss or names"):
+        study(factors=("loss", "names"))
+
+
 def test_a_network_without_look_ups_keeps_everything_else():
     asking = find_network("LTE+dns")
     plain = without_names(asking)
