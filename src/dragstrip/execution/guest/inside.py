@@ -24,6 +24,7 @@ from dragstrip.execution.guest.job import (
     BlockJob,
     CheckJob,
     Job,
+    hand_over,
     read,
     result_file,
     write,
@@ -103,7 +104,7 @@ def _beat(alive: Path) -> None:
     with alive.open("wb", buffering=0) as file:
         for beat in itertools.count():
             os.pwrite(file.fileno(), str(beat).encode(), 0)
-            os.fsync(file.fileno())
+            hand_over(file.fileno())
             time.sleep(_BEAT_S)
 
 
