@@ -45,7 +45,7 @@
     return label;
   }
 
-  function filter() {
+  function filter(event) {
     const wanted = Object.fromEntries(new FormData(form));
     const words = wanted.words.toLowerCase().split(/\s+/);
     let count = 0;
@@ -55,6 +55,7 @@
       count += !line.row.hidden;
     }
     shown.textContent = `${count} of ${lines.length} claims`;
+    if (!event) return; // a link to a claim's row stays as it is
     const set = new URLSearchParams(Object.entries(wanted).filter(([, value]) => value));
     history.replaceState(null, "", set.size ? `#${set}` : location.pathname + location.search);
   }
