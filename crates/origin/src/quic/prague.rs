@@ -2,9 +2,13 @@
 //! 9331 section 4) for the low-latency queue of a dual-queue bottleneck.
 //!
 //! Packets are ECT(1), and the client counts those that were marked. Where the draft leaves a
-//! choice: a loss shows a classic bottleneck, so the window then grows as CUBIC's until the next
-//! mark; and until the first mark of all the share of marked packets counts as 1, so slow start
-//! ends with half of the window.
+//! choice, or this departs from it:
+//! - A loss shows a classic bottleneck, so the window then grows as CUBIC's until the next mark.
+//! - The first mark ends slow start with half of the window, as the draft's share of 1 does. That
+//!   lasts for a round trip, in which the queue drains and packets of the whole window arrive. Then
+//!   the window is what the path carries in a round trip without a queue, and the average of marked
+//!   shares begins with 0, as in UDP Prague of the draft's authors. From 1 it would fall for 40 round
+//!   trips to where a coupled queue holds it, and each of them would cost up to half of the window.
 //!
 //! Pure: time is an argument. Windows are bytes.
 
@@ -20,7 +24,11 @@ const GAIN: f64 = 1.0 / 16.0;
 /// Flows with a shorter round trip grow and react as if they had this one, so that they leave room
 /// for those with longer ones.
 const REFERENCE_RTT: Duration = Duration::from_millis(25);
-const SLOW_START_GAIN: f64 = 2.0;
+/// Three windows in a round trip, where Linux has two: a window that leaves in a third of a round
+/// trip finds the queue when it is a third of what the path carries, and overshoots by less.
+const SLOW_START_GAIN: f64 = 3.0;
+/// Marked packets in a row that tell the line's rate.
+const FULL_PACKETS: u64 = 8;
 /// RFC 9002 section 7.2.
 const LEAST_PACKETS: f64 = 2.0;
 
@@ -30,9 +38,10 @@ pub(crate) struct Prague {
     initial: u64,
     window: f64,
     threshold: f64,
-    /// Average share of marked packets; None before the first mark.
-    alpha: Option<f64>,
+    /// Average share of marked packets since slow start.
+    alpha: f64,
     round: Round,
+    drain: Option<Drain>,
     /// The last reduction for a mark.
     reduced: Option<Instant>,
     /// The last reduction for a loss.
@@ -59,6 +68,44 @@ struct Round {
     marks: u64,
 }
 
+/// The round trip after the mark that ended slow start.
+#[derive(Debug, Clone, Copy)]
+struct Drain {
+    /// The drain is over when a packet made later is acknowledged.
+    began: Instant,
+    /// The window that the mark met.
+    window: f64,
+    /// What has arrived since.
+    arrived: Arrived,
+    /// The beginning of it, as long as most packets are marked.
+    marked: Arrived,
+    /// Whether packets without marks came.
+    unmarked: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Arrived {
+    bytes: f64,
+    packets: u64,
+    took: Duration,
+}
+
+impl Arrived {
+    fn in_time(&self, time: Duration) -> f64 {
+        self.bytes * time.as_secs_f64() / self.took.as_secs_f64().max(1e-6)
+    }
+}
+
+impl Drain {
+    /// What the path carries in a round trip. Marked packets in a row leave a queue, at the line's
+    /// rate. Without them nothing says that the line was busy.
+    fn carried(&self, rtt: Duration) -> f64 {
+        let queued = self.marked.packets >= FULL_PACKETS;
+        let arrived = if queued { self.marked } else { self.arrived };
+        arrived.in_time(rtt)
+    }
+}
+
 impl Prague {
     pub fn new(now: Instant, mtu: u64, initial: u64) -> Self {
         Self {
@@ -66,12 +113,13 @@ impl Prague {
             initial,
             window: initial as f64,
             threshold: f64::INFINITY,
-            alpha: None,
+            alpha: 0.0,
             round: Round {
                 began: now,
                 packets: 0,
                 marks: 0,
             },
+            drain: None,
             reduced: None,
             lost: None,
             classic: None,
@@ -107,12 +155,14 @@ impl Prague {
         if !self.is_over(now, self.round.began) {
             return;
         }
-        if let Some(alpha) = &mut self.alpha
-            && self.round.packets > 0
-        {
+        if self.round.packets > 0 {
             let share = (self.round.marks as f64 / self.round.packets as f64).min(1.0);
-            *alpha += GAIN * (share - *alpha);
+            self.alpha += GAIN * (share - self.alpha);
         }
+        self.begin_round(now);
+    }
+
+    fn begin_round(&mut self, now: Instant) {
         self.round = Round {
             began: now,
             packets: 0,
@@ -124,14 +174,57 @@ impl Prague {
     /// round trip.
     fn reduce(&mut self, now: Instant) {
         self.classic = None;
-        let alpha = *self.alpha.get_or_insert(1.0);
         let lately = |last: Option<Instant>| last.is_some_and(|last| !self.is_over(now, last));
         if lately(self.reduced) || lately(self.lost) {
             return;
         }
-        self.window = (self.window * (1.0 - alpha / 2.0)).max(self.least());
-        self.threshold = self.window;
+        self.set_window(self.window * (1.0 - self.alpha / 2.0));
         self.reduced = Some(now);
+    }
+
+    /// Sets the window, and ends slow start with it.
+    fn set_window(&mut self, window: f64) {
+        self.window = window.max(self.least());
+        self.threshold = self.window;
+    }
+
+    fn leave_slow_start(&mut self, now: Instant) {
+        self.drain = Some(Drain {
+            began: now,
+            window: self.window,
+            arrived: Arrived::default(),
+            marked: Arrived::default(),
+            unmarked: false,
+        });
+        self.set_window(self.window / 2.0);
+    }
+
+    /// Counts what arrives while the queue drains; returns whether this did.
+    fn drains(&mut self, now: Instant, bytes: f64, packets: u64, marks: u64) -> bool {
+        let Some(drain) = &mut self.drain else {
+            return false;
+        };
+        drain.arrived.bytes += bytes;
+        drain.arrived.packets += packets;
+        drain.arrived.took = now.saturating_duration_since(drain.began);
+        drain.unmarked |= 2 * marks < packets;
+        if !drain.unmarked {
+            drain.marked = drain.arrived;
+        }
+        let drain = *drain;
+        if self.newest.is_some_and(|newest| newest > drain.began) {
+            let carried = drain.carried(self.least_rtt);
+            self.set_window(carried.min(drain.window).max(self.window));
+            self.drain = None;
+            self.begin_round(now);
+        }
+        true
+    }
+
+    /// The share of a virtual round trip that is real.
+    fn real_share(&self) -> f64 {
+        let rtt = self.srtt.unwrap_or(REFERENCE_RTT).as_secs_f64();
+        rtt / self.virtual_rtt().as_secs_f64()
     }
 
     /// Grows for `acked` bytes that were not marked.
@@ -144,9 +237,7 @@ impl Prague {
         } else if let Some(cubic) = &mut self.classic {
             self.window = cubic.grow(now, self.window, acked, self.least_rtt, self.mtu);
         } else {
-            let rtt = self.srtt.unwrap_or(REFERENCE_RTT).as_secs_f64();
-            let slower = (rtt / self.virtual_rtt().as_secs_f64()).powi(2);
-            self.window += slower * self.mtu * acked / self.window;
+            self.window += self.real_share().powi(2) * self.mtu * acked / self.window;
         }
     }
 }
@@ -205,6 +296,13 @@ impl Law for Prague {
         let packets = std::mem::take(&mut self.packets);
         let marks = batch.marks.saturating_sub(self.marks);
         self.marks = self.marks.max(batch.marks);
+        if self.drains(batch.now, acked, packets, marks) {
+            return;
+        }
+        if marks > 0 && self.in_slow_start() {
+            self.leave_slow_start(batch.now);
+            return;
+        }
         self.round.packets += packets;
         self.round.marks += marks;
         if packets > 0 {
@@ -224,8 +322,8 @@ impl Law for Prague {
     fn on_lost(&mut self, loss: Loss) {
         if self.lost.is_none_or(|lost| loss.sent > lost) {
             let mut cubic = self.classic.take().unwrap_or_default();
-            self.window = cubic.reduce(self.window).max(self.least());
-            self.threshold = self.window;
+            self.set_window(cubic.reduce(self.window));
+            self.drain = None;
             self.classic = Some(cubic);
             self.lost = Some(loss.now);
         }

@@ -19,6 +19,9 @@ struct Line {
     /// Time that a packet takes.
     spacing: Duration,
     marks_above: Duration,
+    /// Share of packets that a coupled queue marks, evenly spread.
+    coupled: f64,
+    recurs: f64,
     drops_above: Duration,
     free: Instant,
     may_send: Instant,
@@ -40,6 +43,8 @@ impl Line {
             rtt,
             spacing: Duration::from_secs_f64(PACKET as f64 * 8e-6 / rate_mbps),
             marks_above: ms(1),
+            coupled: 0.0,
+            recurs: 0.0,
             drops_above: Duration::MAX,
             free: now,
             may_send: now,
@@ -90,7 +95,11 @@ impl Line {
         self.waits.push(wait);
         self.free += self.spacing;
         let at = self.free + self.rtt;
-        self.flying.push_back((at, now, wait > self.marks_above));
+        self.recurs += self.coupled;
+        let coupled = self.recurs > 1.0;
+        self.recurs -= f64::from(u8::from(coupled));
+        let marked = coupled || wait > self.marks_above;
+        self.flying.push_back((at, now, marked));
     }
 
     fn acknowledge(&mut self) {
@@ -137,7 +146,7 @@ fn ack(prague: &mut Prague, now: Instant, sent: Instant, packets: u64, marks: u6
 fn steady(now: Instant, alpha: f64) -> Prague {
     let mut prague = Prague::new(now, PACKET, 100 * PACKET);
     prague.threshold = prague.window;
-    prague.alpha = Some(alpha);
+    prague.alpha = alpha;
     for sent in 0..100 {
         prague.on_sent(now, sent * PACKET, PACKET);
     }
@@ -162,19 +171,15 @@ fn the_average_moves_by_a_sixteenth_in_a_round_trip() {
     let at = |millis| begin + ms(millis);
     // A quarter of 40 packets; the round ends with one made after it began.
     ack(&mut prague, at(50), begin, 40, 10);
-    assert_eq!(prague.alpha, Some(0.5), "the round is not over");
+    assert_eq!(prague.alpha, 0.5, "the round is not over");
     ack(&mut prague, at(51), at(1), 0, 10);
     ack(&mut prague, at(52), at(2), 1, 10);
     let share = 10.0 / 41.0;
     let expected = 0.5 + (share - 0.5) / 16.0;
-    assert!(
-        (prague.alpha.unwrap() - expected).abs() < 1e-9,
-        "{:?}",
-        prague.alpha
-    );
+    assert!((prague.alpha - expected).abs() < 1e-9, "{:?}", prague.alpha);
     // A round without marks.
     ack(&mut prague, at(110), at(60), 20, 10);
-    assert!((prague.alpha.unwrap() - expected * 15.0 / 16.0).abs() < 1e-9);
+    assert!((prague.alpha - expected * 15.0 / 16.0).abs() < 1e-9);
 }
 
 #[test]
@@ -199,21 +204,90 @@ fn marks_of_one_round_trip_reduce_once_by_half_of_the_average() {
     assert!(window(&prague) < reduced * 0.95);
 }
 
-#[test]
-fn the_first_mark_ends_slow_start_with_half_of_the_window() {
-    let begin = Instant::now();
+/// A sender in slow start with a window of 20 packets, whose first mark comes after 51 ms.
+fn marked_in_slow_start(begin: Instant) -> Prague {
     let mut prague = Prague::new(begin, PACKET, 10 * PACKET);
     prague.on_sent(begin, 9 * PACKET, PACKET);
-    let later = begin + ms(50);
-    ack(&mut prague, later, begin, 10, 0);
+    ack(&mut prague, begin + ms(50), begin, 10, 0);
     assert_eq!(prague.window(), 20 * PACKET);
     assert!(prague.in_slow_start());
-    ack(&mut prague, later + ms(1), begin + ms(1), 1, 1);
+    ack(&mut prague, begin + ms(51), begin + ms(1), 1, 1);
+    prague
+}
+
+#[test]
+fn the_first_mark_ends_slow_start_with_half_of_the_window() {
+    let prague = marked_in_slow_start(Instant::now());
     assert_eq!(
         (prague.window(), prague.threshold()),
         (10 * PACKET, Some(10 * PACKET))
     );
     assert!(!prague.in_slow_start());
+}
+
+#[test]
+fn after_a_round_trip_the_window_is_what_the_path_carried_in_one() {
+    // 19 packets arrive until the first one made after the mark does, and that one.
+    for (took, expected) in [(50, 20), (80, 12), (500, 10)] {
+        let begin = Instant::now();
+        let mut prague = marked_in_slow_start(begin);
+        let mark = begin + ms(51);
+        for packet in 0..19 {
+            ack(&mut prague, mark + ms(packet), begin + ms(2), 1, 1 + packet);
+        }
+        assert_eq!(prague.window(), 10 * PACKET, "it drains");
+        ack(&mut prague, mark + ms(took), mark + ms(1), 1, 20);
+        let window = prague.window / PACKET as f64;
+        assert!(
+            (window - f64::from(expected)).abs() <= 0.5,
+            "{took} ms: {window}"
+        );
+        assert_eq!(
+            prague.alpha, 0.0,
+            "marks of the drain are no part of the average"
+        );
+    }
+}
+
+#[test]
+fn its_startup_leaves_few_packets_in_a_queue() {
+    // Of 5 s, less than a percent of packets waits for longer than 2 ms, or two packets.
+    for (rate, rtt) in [(20, 10), (20, 20), (20, 50), (50, 20), (50, 50), (100, 50)] {
+        let mut line = Line::new(f64::from(rate), ms(rtt));
+        line.run(ms(5_000));
+        let most = ms(2).max(2 * line.spacing);
+        let late = line.waits.iter().filter(|&&wait| wait > most).count();
+        let all = line.waits.len();
+        assert!(100 * late < all, "{rate} Mbit/s, {rtt} ms: {late} of {all}");
+    }
+}
+
+#[test]
+fn its_startup_finds_the_rate_of_a_line() {
+    for (rate, rtt) in [(10, 20), (20, 20), (20, 50), (50, 50), (100, 50)] {
+        let mut line = Line::new(f64::from(rate), ms(rtt));
+        let (share, _) = line.watch(ms(600), ms(2_600));
+        assert!(share > 0.6, "{rate} Mbit/s, {rtt} ms: {share}");
+    }
+}
+
+#[test]
+fn few_marks_of_a_coupled_queue_leave_it_its_share() {
+    for rtt in [10, 25, 50] {
+        for share in [0.03, 0.06, 0.12] {
+            let mut line = Line::new(1000.0, ms(rtt));
+            line.coupled = share;
+            // Marks of packets that waited less than the others are rarer: W = 2 / p.
+            let fair = 2.0 / share * rtt as f64 / rtt.max(25) as f64;
+            let mut sum = 0.0;
+            for tick in 1..=300 {
+                line.run(ms(200 + 10 * tick));
+                sum += line.prague.window / PACKET as f64 / 300.0;
+            }
+            let ratio = sum / fair;
+            assert!((0.7..1.5).contains(&ratio), "{rtt} ms, {share}: {ratio}");
+        }
+    }
 }
 
 #[test]
