@@ -97,7 +97,8 @@ def agreement(visit: Visit, stack: Stack) -> Iterator[Reason]:
     """Yield reasons if the browser received other answers than the origin sent.
 
     Other servers log an answer when it ends. So an answer still under way at the visit's end, such
-    as a stream of events, may be missing from the log.
+    as a stream of events, may be missing from the log, and so may one whose connection died: the
+    server may still be sending it.
     """
     if "requests" in stack.untold:
         return
@@ -105,7 +106,9 @@ def agreement(visit: Visit, stack: Stack) -> Iterator[Reason]:
     received = Counter(
         (r.method, urldefrag(r.url).url)
         for r in visit.requests
-        if r.protocol and not r.from_cache and (stack.server == OURS or r.end_ms is not None)
+        if r.protocol
+        and not r.from_cache
+        and (stack.server == OURS or (r.end_ms is not None and not r.error))
     )
     strangers = received - served
     if strangers:

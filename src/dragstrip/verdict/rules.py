@@ -27,6 +27,8 @@ CHANGES: Mapping[int, tuple[str, ...]] = {
         "a host that announced HTTP/3 by Alt-Svc in the load before a repeat visit must be tried "
         "over QUIC, however few requests it gets",
         "IPv6 that a network breaks must answer nothing, and its names must have IPv6 addresses",
+        "an answer whose connection died may be missing from another server's log, which it "
+        "enters when it ends",
     ),
     21: (
         "each packet of a server must have the ECN code point of its stack, ECT(0) or ECT(1), and "

@@ -150,3 +150,15 @@ def test_an_answer_that_another_server_has_not_logged_yet_is_not_denied():
     assert "1 answers the origin never gave" in lie.detail
     whole = structs.replace(made.visit(), served=base.served[:-1])
     assert list(agreement(whole, NGINX))
+
+
+def test_an_answer_whose_connection_died_may_be_missing_from_another_servers_log():
+    """As after a NAT's rebinding that the server does not follow: it still sends."""
+    died = {"error": "net::ERR_QUIC_PROTOCOL_ERROR.QUIC_TOO_MANY_RTOS", "body_bytes": 9_000}
+    base = seen(died, {})
+    unlogged = structs.replace(base, served=base.served[:-1])
+    assert list(agreement(unlogged, NGINX)) == []
+    (lie,) = agreement(unlogged, made.STACKS["h2"])
+    assert "1 answers the origin never gave" in lie.detail
+    (lie,) = agreement(structs.replace(seen({}, {}), served=base.served[:-1]), NGINX)
+    assert "1 answers the origin never gave" in lie.detail
