@@ -1,11 +1,12 @@
-"""BBR version 3 beside version 1, CUBIC and the kernel's BBR, in virtual time.
+"""BBR version 3 beside version 1, CUBIC, Prague and the kernel's senders, in virtual time.
 
-    uv run python bench/protocols/bbr_versions.py FOLDER
+    uv run python bench/protocols/bbr_versions.py FOLDER [SENDER...]
 
 The load generator fetches large files over 20 Mbit/s: alone over a deep and a shallow queue and
 with random loss, two of one sender, one beside the kernel's CUBIC, and two whose round trips
 differ. Throughput is from a file's first byte to its last. Capsules go into FOLDER; the table is
-written into docs/reference/bbr.md, above what bench/protocols/bbr.py measured.
+written into docs/reference/bbr.md, above what bench/protocols/bbr.py measured, and its rows into
+bbr-versions.json beside it. With names of senders only those load, and the other rows stay.
 """
 
 import sys
@@ -13,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
+import msgspec
 from msgspec import Struct, structs
 
 import dragstrip
@@ -28,14 +30,19 @@ from dragstrip.study.presets import find_stack
 from dragstrip.study.spec import StudySpec
 
 OUT = Path("docs/reference/bbr.md")
+ROWS = OUT.with_name("bbr-versions.json")
 BEGIN, END = "<!-- versions -->", "<!-- end of versions -->"
 MEGABYTES = 10
 SENDERS = {
     "QUIC, CUBIC": find_stack("h3"),
     "QUIC, BBR 1": structs.replace(find_stack("h3"), congestion="bbr"),
     "QUIC, BBR 3": find_stack("h3-bbr3"),
+    "QUIC, Prague": find_stack("h3-l4s"),
+    "TCP, CUBIC": find_stack("h2"),
     "TCP, BBR 1": structs.replace(find_stack("h2"), congestion="bbr"),
 }
+KERNELS = {"QUIC, CUBIC": "TCP, CUBIC", "QUIC, BBR 1": "TCP, BBR 1"}
+"""The same congestion control of the kernel."""
 LATER_MS = 40.0
 
 
@@ -62,7 +69,14 @@ CASES = (
 
 def main() -> None:
     folder = Path(sys.argv[1]).absolute()
-    rows = [row for case in CASES for row in measured(case, folder)]
+    senders = sys.argv[2:] or list(SENDERS)
+    known = msgspec.json.decode(ROWS.read_bytes(), type=list[Row]) if ROWS.exists() else []
+    made = [row for case in CASES for row in measured(case, folder, senders)]
+    kept = [row for row in known if row.sender not in senders]
+    cases = [case.name for case in CASES]
+    order = list(SENDERS)
+    rows = sorted([*kept, *made], key=lambda row: (cases.index(row.case), order.index(row.sender)))
+    ROWS.write_bytes(msgspec.json.format(msgspec.json.encode(rows), indent=1) + b"\n")
     text = OUT.read_text()
     head, _, rest = text.partition(BEGIN)
     _, _, tail = rest.partition(END)
@@ -95,9 +109,9 @@ class Row(Struct):
     blocks: int
 
 
-def measured(case: Case, folder: Path) -> Iterator[Row]:
+def measured(case: Case, folder: Path, senders: Sequence[str]) -> Iterator[Row]:
     out = folder / case.name.replace(" ", "-").replace("%", "percent")
-    stacks: list[Stack] = [structs.replace(stack, name=name) for name, stack in SENDERS.items()]
+    stacks: list[Stack] = [structs.replace(SENDERS[name], name=name) for name in senders]
     hosts = f"@{case.flows}" if case.flows > 1 else ""
     study = StudySpec(
         name="bbr-versions",
@@ -111,7 +125,7 @@ def measured(case: Case, folder: Path) -> Iterator[Row]:
     ).resolve(folder / "pages")
     dragstrip.run(structs.replace(study, reruns=0), out=out, virtual=True, computing=False)
     visits = [v for v in Capsule.open(out).visits() if v.valid and v.link]
-    for sender in SENDERS:
+    for sender in senders:
         mine = [v for v in visits if v.stack == sender]
         downs = [v.link.down for v in mine if v.link]
         if not mine:
@@ -150,16 +164,20 @@ def page(rows: Sequence[Row]) -> Iterator[str]:
         "`uv run python bench/protocols/bbr_versions.py FOLDER`: the load generator in virtual",
         f"time, the network alone; {MEGABYTES} MB a flow, Mbit/s. {sum(r.blocks for r in rows)}",
         "valid loads: one each, and three with random loss. Two flows stand side by side; `queue`",
-        "is the wait of packets down, `dropped` the share that the queue dropped.",
+        "is the wait of packets down, `dropped` the share that the queue dropped. `kernel` is the",
+        "rate of all flows over that of the kernel's sender of that name.",
         "",
-        "| case | sender | Mbit/s | CUBIC beside | queue, p50 | p99 | dropped |",
-        "|---|---|---|---|---|---|---|",
+        "| case | sender | Mbit/s | kernel | CUBIC beside | queue, p50 | p99 | dropped |",
+        "|---|---|---|---|---|---|---|---|",
     )
+    total = {(row.case, row.sender): sum(row.mbps) for row in rows}
     for r in rows:
         beside = "" if r.beside_mbps is None else f"{r.beside_mbps:.2f}"
         rates = " and ".join(f"{mbps:.2f}" for mbps in r.mbps)
+        theirs = total.get((r.case, KERNELS.get(r.sender, "")))
+        kernel = f"{sum(r.mbps) / theirs:.2f}" if theirs else ""
         yield (
-            f"| {r.case} | {r.sender} | {rates} | {beside} | {r.queue_p50_ms:.0f} ms | "
+            f"| {r.case} | {r.sender} | {rates} | {kernel} | {beside} | {r.queue_p50_ms:.0f} ms | "
             f"{r.queue_p99_ms:.0f} ms | {r.lost:.2%} |"
         )
 

@@ -1,18 +1,18 @@
 """L4S in virtual time: a page beside bulk flows, and Prague beside CUBIC.
 
-    uv run python bench/protocols/l4s.py FOLDER [blocks] [bulk flows, as CUBIC,Prague]
+    uv run python bench/protocols/l4s.py FOLDER [CELL...]
 
 First a page is loaded beside one bulk flow through three queues: droptail, CoDel and DualPI2. The
 bulk flow is classic (the kernel's CUBIC) or L4S (Prague of our QUIC), and so is the page's sender.
-Then, if Prague is one of the bulk flows, one of each share DualPI2, over rates and round trips.
-Capsules go into FOLDER; the tables are written into docs/results/l4s.md.
+Then one of each share DualPI2, over rates and round trips. Capsules go into FOLDER; the tables are
+written into docs/results/l4s.md, and their rows into l4s.json. With cells, such as DualPI2/CUBIC or
+20/50 (Mbit/s and ms), only those are loaded, and the other rows stay.
 """
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
-from statistics import median
 
 import msgspec
 from msgspec import structs
@@ -50,19 +50,25 @@ GOAL_MS = 2.0
 
 def main() -> None:
     folder = Path(sys.argv[1]).absolute()
-    blocks = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    bulk = sys.argv[3].split(",") if len(sys.argv) > 3 else list(BULK)
-    beside = list(page_beside_bulk(folder / "beside", blocks, bulk))
-    shares = list(prague_beside_cubic(folder / "shares")) if "Prague" in bulk else []
-    command = f"uv run python bench/protocols/l4s.py FOLDER {blocks} {','.join(bulk)}"
-    OUT.write_text("\n".join([*page(command, beside, shares), ""]))
-    (OUT.with_suffix(".json")).write_bytes(
-        msgspec.json.format(
-            msgspec.json.encode({"command": command, "beside": beside, "shares": shares}), indent=1
-        )
-        + b"\n"
+    cells = sys.argv[2:] or [*pairs(QUEUES, BULK), *pairs(RATES, ROUND_TRIPS)]
+    rows = OUT.with_suffix(".json")
+    known = msgspec.json.decode(rows.read_bytes(), type=Rows) if rows.exists() else Rows([], [])
+    beside = [row for row in known.beside if row.cell not in cells]
+    shares = [row for row in known.shares if row.cell not in cells]
+    beside += page_beside_bulk(folder / "beside", cells)
+    shares += prague_beside_cubic(folder / "shares", cells)
+    order = pairs(QUEUES, BULK)
+    found = Rows(
+        sorted(beside, key=lambda row: (order.index(row.cell), row.stack)),
+        sorted(shares, key=lambda row: (row.rate_mbps, row.rtt_ms)),
     )
+    rows.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
+    OUT.write_text("\n".join([*page(found), ""]))
     print(OUT.read_text())
+
+
+def pairs(some: Iterable[object], others: Iterable[object]) -> list[str]:
+    return [f"{one}/{other}" for one in some for other in others]
 
 
 def network(
@@ -74,13 +80,13 @@ def network(
     )
 
 
-def visits(out: Path, page: str, one: Network, stacks: Sequence[Stack], blocks: int) -> list[Visit]:
+def visits(out: Path, page: str, one: Network, stacks: Sequence[Stack]) -> list[Visit]:
     study = StudySpec(
         name=out.name,
         pages=[page],
         networks=[one],
         stacks=loaded_by(list(stacks), "loader"),
-        runs=blocks,
+        runs=1,
         seed=1,
         client=Client(timeout_s=120),
         controls=False,
@@ -90,7 +96,7 @@ def visits(out: Path, page: str, one: Network, stacks: Sequence[Stack], blocks: 
 
 
 class Beside(msgspec.Struct):
-    """A page beside a bulk flow: medians of the blocks."""
+    """A page beside a bulk flow."""
 
     queue: str
     bulk: str
@@ -100,44 +106,33 @@ class Beside(msgspec.Struct):
     wait_p50_ms: float
     wait_p99_ms: float
     l4s_p99_ms: float | None
-    valid: int
-    visits: int
+
+    @property
+    def cell(self) -> str:
+        return f"{self.queue}/{self.bulk}"
 
 
-def page_beside_bulk(out: Path, blocks: int, bulk_flows: Sequence[str]) -> Iterator[Beside]:
-    networks = [
-        network(f"{queue}, {bulk}", RATE_MBPS, RTT_MS, aqm, flows)
-        for queue, aqm in QUEUES.items()
-        for bulk, flows in BULK.items()
-        if bulk in bulk_flows
-    ]
+def page_beside_bulk(out: Path, cells: Sequence[str]) -> Iterator[Beside]:
     stacks = [find_stack(name) for name in STACKS]
-    for one in networks:
-        queue, bulk = one.name.split(", ")
-        made = visits(out / f"{queue}-{bulk}", PAGE, one, stacks, blocks)
-        for stack in STACKS:
-            mine = [v for v in made if v.stack == stack]
-            good = [v for v in mine if v.valid and v.link]
-            if not good:
+    for queue, bulk in product(QUEUES, BULK):
+        if f"{queue}/{bulk}" not in cells:
+            continue
+        one = network(f"{queue}, {bulk}", RATE_MBPS, RTT_MS, QUEUES[queue], BULK[bulk])
+        for visit in visits(out / f"{queue}-{bulk}", PAGE, one, stacks):
+            if not visit.valid or not visit.link:
                 continue
-            downs = [v.link.down for v in good if v.link]
-            loads = [v.plt_ms for v in good if v.plt_ms is not None]
-            l4s = [q.wait_p99_ms for d in downs for q in d.queues if q.queue == "l4s" and q.packets]
-            rates: dict[str, list[float]] = {}
-            for visit in good:
-                for what, mbps in bulk_mbps(visit).items():
-                    rates.setdefault(what, []).append(mbps)
+            down = visit.link.down
             yield Beside(
                 queue=queue,
                 bulk=bulk,
-                stack=stack,
-                load_ms=median(loads) if loads else None,
-                bulk_mbps={what: median(mbps) for what, mbps in rates.items()},
-                wait_p50_ms=median(d.queue_p50_ms or 0.0 for d in downs),
-                wait_p99_ms=median(d.queue_p99_ms or 0.0 for d in downs),
-                l4s_p99_ms=median(l4s) if l4s else None,
-                valid=len(good),
-                visits=len(mine),
+                stack=visit.stack,
+                load_ms=visit.plt_ms,
+                bulk_mbps=bulk_mbps(visit),
+                wait_p50_ms=down.queue_p50_ms or 0.0,
+                wait_p99_ms=down.queue_p99_ms or 0.0,
+                l4s_p99_ms=next(
+                    (q.wait_p99_ms for q in down.queues if q.queue == "l4s" and q.packets), None
+                ),
             )
 
 
@@ -177,23 +172,46 @@ class Share(msgspec.Struct):
     cubic_mbps: float
     l4s_p99_ms: float
     classic_p99_ms: float
+    beside: str
+    """The stack of the tiny page that ends the load."""
+
+    @property
+    def cell(self) -> str:
+        return f"{self.rate_mbps:g}/{self.rtt_ms:g}"
 
     @property
     def ratio(self) -> float:
         return self.prague_mbps / self.cubic_mbps
 
 
-def prague_beside_cubic(out: Path) -> Iterator[Share]:
+class Rows(msgspec.Struct):
+    beside: list[Beside]
+    shares: list[Share]
+    note: str = ""
+    """What is special about these rows; the next run drops it."""
+
+
+def prague_beside_cubic(out: Path, cells: Sequence[str]) -> Iterator[Share]:
     both = tuple(structs.replace(load, lead_ms=LONG_MS) for load in (CLASSIC, SCALABLE))
     stacks = [find_stack(name) for name in ("h2", "h3")]
     for rate, rtt in product(RATES, ROUND_TRIPS):
+        if f"{rate}/{rtt}" not in cells:
+            continue
         one = network(f"{rate} Mbit/s, {rtt} ms", rate, rtt, DualPi2(), both)
-        for visit in visits(out / f"{rate}-{rtt}", TINY, one, stacks, 1):
+        for visit in visits(out / f"{rate}-{rtt}", TINY, one, stacks):
             if not visit.valid or not visit.link:
                 continue
             rates = bulk_mbps(visit)
             waits = {q.queue: q.wait_p99_ms for q in visit.link.down.queues}
-            yield Share(rate, rtt, rates["Prague"], rates["CUBIC"], waits["l4s"], waits["classic"])
+            yield Share(
+                rate_mbps=rate,
+                rtt_ms=rtt,
+                prague_mbps=rates["Prague"],
+                cubic_mbps=rates["CUBIC"],
+                l4s_p99_ms=waits["l4s"],
+                classic_p99_ms=waits["classic"],
+                beside=visit.stack,
+            )
 
 
 def goals(beside: Sequence[Beside], shares: Sequence[Share]) -> Iterator[str]:
@@ -202,10 +220,17 @@ def goals(beside: Sequence[Beside], shares: Sequence[Share]) -> Iterator[str]:
     if page_ms is not None:
         yield f"- In DualPI2's L4S queue an L4S page's packets wait at most **{page_ms:.2f} ms**"
         yield f"  (99th percentile). The goal is {GOAL_MS:g} ms."
-        yield "- The L4S page pays for it. Its first mark counts as a share of 1, which falls by a"
-        yield "  sixteenth in a round trip, so its window stays small for the rest of a short page."
+    for name in dict.fromkeys(b.bulk for b in beside):
+        loads = {b.stack: b.load_ms for b in beside if b.queue == "DualPI2" and b.bulk == name}
+        told = ", ".join(f"{stack} {ms:.0f} ms" for stack, ms in loads.items() if ms is not None)
+        if told:
+            yield f"- A page in DualPI2 beside {name}: {told}."
+    made = {b.cell for b in beside} | {s.cell for s in shares}
+    missing = [c for c in (*pairs(QUEUES, BULK), *pairs(RATES, ROUND_TRIPS)) if c not in made]
+    if missing:
+        yield f"- Not measured: {', '.join(missing)}"
+        yield "  (queue/bulk flow; Mbit/s/ms where Prague and CUBIC share DualPI2)."
     if not shares:
-        yield "- Prague as the bulk flow, and Prague beside CUBIC, are not measured here."
         return
     worst = max(s.l4s_p99_ms for s in shares)
     fair = sum(1 / FACTOR <= s.ratio <= FACTOR for s in shares)
@@ -214,13 +239,13 @@ def goals(beside: Sequence[Beside], shares: Sequence[Share]) -> Iterator[str]:
     yield f"  {len(shares)}** loads."
 
 
-def page(command: str, beside: Sequence[Beside], shares: Sequence[Share]) -> Iterator[str]:
-    visits, valid = sum(b.visits for b in beside), sum(b.valid for b in beside)
+def page(rows: Rows) -> Iterator[str]:
+    beside, shares = rows.beside, rows.shares
     yield from (
         "# L4S: a page beside bulk flows, and Prague beside CUBIC",
         "",
-        f"`{command}`: the load generator in virtual time, the network alone. {valid} of {visits}",
-        "visits of the first table are valid.",
+        "`uv run python bench/protocols/l4s.py FOLDER`: the load generator in virtual time, the",
+        f"network alone; {len(beside) + len(shares)} valid visits.",
         "",
         "Prague is our QUIC's ([stacks](../reference/stack.md)): its packets are ECT(1), and the",
         "client's ACK_ECN counts tell of marks. Linux has no TCP Prague, and the guest's kernel no",
@@ -228,13 +253,15 @@ def page(command: str, beside: Sequence[Beside], shares: Sequence[Share]) -> Ite
         "",
     )
     yield from goals(beside, shares)
+    if rows.note:
+        yield f"- {rows.note}"
     yield from (
         "",
         "## A page beside bulk flows",
         "",
         f"`{PAGE}` over {RATE_MBPS} Mbit/s and {RTT_MS} ms, with {DEEP_MS} ms of queue. The bulk",
         "flow runs for 2.5 s before. Waits are of all packets down since it began, its slow start",
-        "included. `bulk` is its rate in that time. Medians of the blocks.",
+        "included. `bulk` is its rate in that time.",
         "",
         "| queue | bulk flow | page | load | bulk | wait, p50 | p99 | L4S queue, p99 |",
         "|---|---|---|---|---|---|---|---|",
