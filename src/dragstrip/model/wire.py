@@ -29,7 +29,7 @@ class FirstFlight(Struct, frozen=True, kw_only=True):
     trip."""
 
 
-class Unvalidated(Struct, frozen=True, kw_only=True):
+class UnvalidatedTraffic(Struct, frozen=True, kw_only=True):
     """What a QUIC server sent to a client before it knew that the client is where it says it is.
     Until then it may send three times what it received (RFC 9000 section 8.1). Bytes are payloads
     of UDP."""
@@ -73,7 +73,7 @@ class Flow(Struct, frozen=True, kw_only=True):
     packets_before_request: int | None
     """Packets of both directions before the first request: the handshake."""
     first_flight: FirstFlight | None
-    unvalidated: Unvalidated | None = None
+    unvalidated: UnvalidatedTraffic | None = None
     """None over TCP, and in results older than the field."""
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from dragstrip.model.visit import Visit
-from dragstrip.model.wire import Dissection, FirstFlight, Flow, Unvalidated
+from dragstrip.model.wire import Dissection, FirstFlight, Flow, UnvalidatedTraffic
 from dragstrip.results.packets import (
     Packet,
     read_capture,
@@ -112,7 +112,7 @@ def flow(mine: Sequence[Packet]) -> Flow:
     )
 
 
-def unvalidated(mine: Sequence[Packet]) -> Unvalidated | None:
+def unvalidated(mine: Sequence[Packet]) -> UnvalidatedTraffic | None:
     """Count what both ends of a QUIC connection sent until the server knew the client's address.
     None for other connections.
 
@@ -134,7 +134,7 @@ def unvalidated(mine: Sequence[Packet]) -> Unvalidated | None:
         if token or _HANDSHAKE in packet.long_headers:
             break
         received += packet.payload
-    return Unvalidated(
+    return UnvalidatedTraffic(
         received_bytes=received,
         sent_bytes=sent,
         most_times=most,

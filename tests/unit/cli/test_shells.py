@@ -30,7 +30,12 @@ def completed(words, at):
 def test_commands_options_and_names_are_completed():
     assert completed("dragstrip rep", 1) == ["reproduce", "report"]
     assert "--stack" in completed("dragstrip race --st", 2)
-    assert completed("dragstrip race demo --network LT", 4) == ["LTE", "LTE+dns", "LTE+doh", "LTE+grants"]
+    assert completed("dragstrip race demo --network LT", 4) == [
+        "LTE",
+        "LTE+dns",
+        "LTE+doh",
+        "LTE+grants",
+    ]
     assert "h3-altsvc" in completed("dragstrip race demo --stack h3", 4)
 
 

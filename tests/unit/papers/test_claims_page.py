@@ -141,8 +141,8 @@ def test_the_page_says_how_its_visits_were_made_and_whether_their_noise_is_known
 
 def rows(text: str) -> dict[str, list[str]]:
     """Cells of each claim's row in the text, by id."""
-    table = [line.strip("| ").split(" | ") for line in text.splitlines() if "-" in line[:20]]
-    return {row[0]: row for row in table if len(row) == 10}
+    table = [line.strip("| ").split(" | ") for line in text.splitlines() if "-" in line[:30]]
+    return {row[0].rpartition(">")[2]: row for row in table if len(row) == 10}
 
 
 def test_each_row_says_how_near_its_answer_came_to_the_paper():

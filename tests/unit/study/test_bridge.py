@@ -39,7 +39,7 @@ def test_stock_h2_and_the_papers_quic():
         assert stack.hold_rtts == (1 if quic and "-handshake" in stack.name else 0)
 
 
-OPPOSED = ({"caddy-h3", "hypercorn-h3"}, {"caddy-h3", "envoy-h3"})
+OPPOSED = [{"caddy-h3", other} for other in ("hypercorn-h3", "envoy-h3", "noq-h3", "s2n-quic-h3")]
 SCALABLE = {"h3-l4s", "h3"}
 
 
