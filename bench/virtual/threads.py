@@ -90,8 +90,8 @@ def watch_loads() -> None:
         )
         return loaded
 
-    chromium.Chromium.fresh_tab = fresh_tab_of  # type: ignore[method-assign]
-    chromium.ChromiumTab.load = watched  # type: ignore[method-assign]
+    chromium.Chromium.fresh_tab = fresh_tab_of
+    chromium.ChromiumTab.load = watched
 
 
 def inside(folder: Path, capsule: Path) -> None:
@@ -117,7 +117,7 @@ def in_a_guest(study: "Study") -> list[Work]:
     with guest_run(job, study.clock, seed_of(study, blocks[0].id, 0)) as run:
         list(run.results())
         run._guest._process.wait()
-        return json.loads((run._folder / _KEPT).read_text())  # type: ignore[no-any-return]
+        return json.loads((run._folder / _KEPT).read_text())
 
 
 def here(study: "Study") -> list[Work]:

@@ -70,7 +70,7 @@ def test_by_https_the_first_look_up_also_shakes_hands_and_a_record_leads_to_quic
 
 
 def test_firefox_asks_by_https_too(tmp_path):
-    """Its first look-up also shakes hands, and its records lead to QUIC."""
+    """Firefox's first look-up also shakes hands, and the records lead it to QUIC."""
     udp, https = Dns(delay_ms=25), Dns(delay_ms=25, transport="doh")
     stacks = [in_browser(H2, "firefox"), in_browser(H3, "firefox")]
     found = visits(tmp_path, [udp, https], stacks)

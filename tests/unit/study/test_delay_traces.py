@@ -22,6 +22,10 @@ RATTAN = {
         "count": 2,
     }
 }
+STARLINK_DISH = (
+    "datetimestamp_utc,pop_ping_latency_ms,downlink_throughput_bps\n"
+    "2024-01-01T00:00:00,30,1\n2024-01-01T00:00:01,44,1\n2024-01-01T00:00:02,,1\n"
+)
 FORMS = {
     "seconds and ms": (
         "# made\n0 20\n1.5 50.5  # a handover\r\n3 0\n",
@@ -48,8 +52,7 @@ FORMS = {
         ((0, 20), (0.4, 25), (0.8, 0)),
     ),
     "starlink dish": (
-        "datetimestamp_utc,pop_ping_latency_ms,downlink_throughput_bps\n"
-        "2024-01-01T00:00:00,30,1\n2024-01-01T00:00:01,44,1\n2024-01-01T00:00:02,,1\n",
+        STARLINK_DISH,
         "",
         ((0, 15), (1, 22), (2, 0)),
     ),
@@ -144,7 +147,7 @@ def test_rates_and_delays_play_together(tmp_path):
 
 
 def test_a_log_may_have_rates_and_delays(tmp_path):
-    log = FORMS["starlink dish"][0].replace(",1\n", ",5000000\n")
+    log = STARLINK_DISH.replace(",1\n", ",5000000\n")
     write(tmp_path, log, "dish.csv")
     both = find_network(f"trace:{tmp_path / 'dish.csv'}?delay=pop_ping_latency_ms")
     assert both.down.delay_trace.most_ms == 22

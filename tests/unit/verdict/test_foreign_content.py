@@ -153,7 +153,7 @@ def test_an_answer_that_another_server_has_not_logged_yet_is_not_denied():
 
 
 def test_an_answer_whose_connection_died_may_be_missing_from_another_servers_log():
-    """As after a NAT's rebinding that the server does not follow: it still sends."""
+    """A server that does not follow a client behind a rebound NAT still sends."""
     died = {"error": "net::ERR_QUIC_PROTOCOL_ERROR.QUIC_TOO_MANY_RTOS", "body_bytes": 9_000}
     base = seen(died, {})
     unlogged = structs.replace(base, served=base.served[:-1])

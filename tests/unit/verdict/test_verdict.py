@@ -240,7 +240,7 @@ def test_loss_intervals_hold_their_tail():
 
 @pytest.mark.parametrize(("late_us", "of"), [(9.0, set()), (12.0, EITHER), (18.0, ANY)])
 def test_in_virtual_time_a_packet_waits_for_one_system_call_at_most(late_us, of):
-    """And only in capsules of older kernels, where all threads shared a processor."""
+    """Capsules of older kernels allow that call, because all threads shared a processor."""
     sides = {"up": made.direction(lateness_max_us=2.0)}
     sides["down"] = made.direction(lateness_max_us=late_us)
     late = made.visit(link=structs.replace(made.visit().link, **sides))
