@@ -110,16 +110,21 @@ class Track:
         """Least recently used first."""
 
     def browser(
-        self, protocol: Protocol, *told: str, browser: str = TODAY, client: Client = CLIENT
+        self,
+        protocol: Protocol,
+        *told: str,
+        browser: str = TODAY,
+        client: Client = CLIENT,
+        every_root: bool = False,
     ) -> Driven:
         """A browser that speaks this protocol, and stays open for all tests that need the same
         one."""
-        key = browser, protocol, told, client
+        key = browser, protocol, told, client, every_root
         if key not in self._open:
             if len(self._open) >= _MOST_OPEN:
                 self._open.pop(next(iter(self._open)))[1].close()
             own = self._resources.enter_context(ExitStack())
-            settings = BrowserSettings(told)
+            settings = BrowserSettings(told, every_root=every_root)
             start = kind_of(browser).start(self.bed, client, protocol, settings, None)
             self._open[key] = own.enter_context(start), own
         self._open[key] = self._open.pop(key)

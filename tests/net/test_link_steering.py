@@ -293,7 +293,14 @@ def test_the_summary_is_the_last_line_of_stdout(ordinary):
     assert own == ["done"]
     told = json.loads(last)
     assert (told["exit_code"], told["changes"]) == (3, 0)
-    asked = {"rate_mbps": 4.0, "trace": None, "delay_ms": 15.0, "loss": 0.0, "queue_ms": 50.0}
+    asked = {
+        "rate_mbps": 4.0,
+        "trace": None,
+        "delay_trace": None,
+        "delay_ms": 15.0,
+        "loss": 0.0,
+        "queue_ms": 50.0,
+    }
     assert told["down"]["asked"] == asked
     assert told["down"]["bytes_in"] > 200_000
     assert told["down"]["rate_mbps"] <= 4.1

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from conftest import NETWORK, Track, judged, plan_of, told
 from dragstrip.browsers.chromium import stack_flags
+from dragstrip.browsers.place import needs_every_root
 from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import ConnectionMode, Stack
@@ -39,7 +40,8 @@ def make(
     if really:
         bed = replace(bed, origin=Lying(bed.origin, really), kernel=Lying(bed.kernel, really))
     flags = stack_flags(stack, bed.addresses)
-    return judged(bed, track.browser(stack.protocol, *flags), plan)[0]
+    browser = track.browser(stack.protocol, *flags, every_root=needs_every_root(stack))
+    return judged(bed, browser, plan)[0]
 
 
 class Lying:
