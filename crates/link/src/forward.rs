@@ -1,22 +1,20 @@
 //! One direction of the link as a thread: reads frames, asks the model, sends frames.
 
 use std::collections::VecDeque;
-use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use crate::clock::{Arrivals, both_ns, monotonic_ns};
 use crate::early::EarlyData;
 use crate::far::FarEnd;
 use crate::frame::{ETHERNET_HEADER, ETHERTYPE, IP};
 use crate::header::{Header, mark};
+use crate::mailbox::Mailbox;
 use crate::meter::{Meter, Report, Unshaped};
 use crate::model::{Counts, DropCause, Packet, Pipeline, Waiting};
 use crate::mss;
@@ -104,11 +102,6 @@ pub struct Remote {
     pub realtime: bool,
 }
 
-struct Mailbox {
-    full: AtomicBool,
-    event: OwnedFd,
-}
-
 impl Remote {
     /// Starts a thread that forwards from one interface to the other. `from` is the client's or the
     /// origin's.
@@ -120,17 +113,7 @@ impl Remote {
         mtu: usize,
         exact_timers: bool,
     ) -> Result<Self> {
-        // SAFETY: a plain system call; on success it returns a descriptor that nothing else owns.
-        let event = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
-        ensure!(
-            event >= 0,
-            "cannot make an eventfd: {}",
-            io::Error::last_os_error()
-        );
-        let mailbox = Arc::new(Mailbox {
-            full: AtomicBool::new(false),
-            event: unsafe { OwnedFd::from_raw_fd(event) },
-        });
+        let mailbox = Arc::new(Mailbox::open()?);
         let (tasks, receiver) = mpsc::channel();
         let mut forwarder = Forwarder {
             origin_sends,
@@ -189,10 +172,7 @@ impl Remote {
         let task = move |forwarder: &mut Forwarder| drop(answer.send(task(forwarder)));
         // If the thread has ended, the receiver reports it.
         let _ = self.tasks.send(Box::new(task));
-        self.mailbox.full.store(true, Ordering::Release);
-        let one = 1u64.to_ne_bytes();
-        // SAFETY: writes eight readable bytes.
-        unsafe { libc::write(self.mailbox.event.as_raw_fd(), one.as_ptr().cast(), 8) };
+        self.mailbox.fill();
         receiver
     }
 }
@@ -309,11 +289,7 @@ impl Forwarder {
     }
 
     fn do_tasks(&mut self) {
-        if self.mailbox.full.swap(false, Ordering::Acquire) {
-            let mut count = [0u8; 8];
-            let event = self.mailbox.event.as_raw_fd();
-            // SAFETY: reads into eight writable bytes.
-            unsafe { libc::read(event, count.as_mut_ptr().cast(), 8) };
+        if self.mailbox.empty() {
             while let Ok(task) = self.tasks.try_recv() {
                 task(self);
             }
@@ -567,12 +543,12 @@ impl Forwarder {
                 if !self.pace.exact_timers && self.pipeline.least_ns() >= 2 * LOOK_NS =>
             {
                 let timeout_ns = timeout_ns.min(LOOK_NS);
-                if Self::sleep(&[&self.mailbox.event], Some(timeout_ns)) {
+                if self.mailbox.sleep(None, Some(timeout_ns)) {
                     self.pace.slept(timeout_ns, monotonic_ns() - now_ns);
                 }
             }
             Wait::Sleep(timeout_ns) => {
-                let timed_out = Self::sleep(&[&self.mailbox.event, self.ring.fd()], timeout_ns);
+                let timed_out = self.mailbox.sleep(Some(self.ring.fd()), timeout_ns);
                 match timeout_ns.filter(|_| timed_out) {
                     Some(timeout_ns) => self.pace.slept(timeout_ns, monotonic_ns() - now_ns),
                     None => self.ring.check()?,
@@ -583,25 +559,6 @@ impl Forwarder {
     }
 
     fn stirred(&self) -> bool {
-        self.ring.ready() || self.mailbox.full.load(Ordering::Relaxed)
-    }
-
-    /// Sleeps until one of `watched` can be read. Returns true if none could before the timeout.
-    fn sleep(watched: &[&OwnedFd], timeout_ns: Option<u64>) -> bool {
-        let mut polled = [libc::pollfd {
-            fd: -1, // ignored by poll
-            events: libc::POLLIN,
-            revents: 0,
-        }; 2];
-        for (poll, fd) in polled.iter_mut().zip(watched) {
-            poll.fd = fd.as_raw_fd();
-        }
-        let timeout = timeout_ns.map(|ns| libc::timespec {
-            tv_sec: (ns / 1_000_000_000).cast_signed(),
-            tv_nsec: (ns % 1_000_000_000).cast_signed(),
-        });
-        let timeout = timeout.as_ref().map_or(ptr::null(), ptr::from_ref);
-        // SAFETY: `polled` and `timeout` outlive the call; no signal mask is given.
-        unsafe { libc::ppoll(polled.as_mut_ptr(), 2, timeout, ptr::null()) == 0 }
+        self.ring.ready() || self.mailbox.is_full()
     }
 }

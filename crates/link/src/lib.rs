@@ -27,6 +27,7 @@ mod flights;
 mod forward;
 mod frame;
 mod ip;
+mod mailbox;
 mod mss;
 mod nat;
 mod pace;
