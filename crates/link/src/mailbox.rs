@@ -28,7 +28,7 @@ impl Mailbox {
         })
     }
 
-    /// Says that there is a task, and wakes whoever sleeps.
+    /// Says that there is a task, and wakes the sleeper.
     pub fn fill(&self) {
         self.full.store(true, Ordering::Release);
         self.wake();
@@ -53,8 +53,8 @@ impl Mailbox {
     /// first.
     ///
     /// A sleeper takes the event itself. A task may be taken before its event is there, because
-    /// whoever fills a mailbox can be interrupted in between. An event that stays would end each
-    /// sleep at once.
+    /// the thread that fills a mailbox can be interrupted in between. An event that stays would end
+    /// each sleep at once.
     pub fn sleep(&self, other: Option<&OwnedFd>, timeout_ns: Option<u64>) -> bool {
         let mut polled = [Some(&self.event), other].map(|fd| libc::pollfd {
             fd: fd.map_or(-1, AsRawFd::as_raw_fd), // poll ignores -1
