@@ -514,7 +514,9 @@ fn cumulative_bytes(trace: &Trace, at_ms: f64) -> f64 {
             .windows(2)
             .map(|pair| {
                 let (from, to) = (pair[0].0 * 1e3, pair[1].0 * 1e3);
-                (until_ms.min(to) - from).max(0.0) * pair[0].1 * 125.0
+                // Whole bits a second, as the line counts them: over hundreds of laps it shows.
+                let bytes_per_ms = (pair[0].1 * 1e6).round() / 8e3;
+                (until_ms.min(to) - from).max(0.0) * bytes_per_ms
             })
             .sum()
     };
