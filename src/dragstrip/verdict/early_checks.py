@@ -31,7 +31,7 @@ def early_data(visit: Visit, page: Page, network: Network, stack: Stack) -> Iter
     the browser made the request too late."""
     sent = {end.address: end for end in _sent(visit)}
     if visit.connection == "first":
-        first = [a for a, end in sent.items() if _before_any_answer(visit, end)]
+        first = [a for a, end in sent.items() if _before_any_ticket(visit, network, stack, end)]
         if first:
             yield Reason(
                 "warm", f"a first visit sent early data to {some(first)}, according to the link"
@@ -54,20 +54,36 @@ def _sent(visit: Visit) -> Iterator[FarEnd]:
     return (end for end in ends or () if end.early_packets)
 
 
-def _before_any_answer(visit: Visit, end: FarEnd) -> bool:
-    """Return whether early data was sent before the host's first answer. Later connections of a
-    first visit may send early data, because a handshake brings tickets."""
-    answered = (
-        r.response_start_ms
-        for r in visit.requests
-        if r.response_start_ms is not None and _address(visit, r.host) == end.address
-    )
-    first_ms = min(answered, default=None)
+def _before_any_ticket(visit: Visit, network: Network, stack: Stack, end: FarEnd) -> bool:
+    """Return whether early data was sent before the visit can have brought a ticket of the host.
+    Later connections of a first visit may send early data: a handshake brings tickets, long before
+    the first answer if answers are slow."""
+    ends = _handshake_ends_ms(visit, end.address) or _least_ends_ms(visit, network, end.address)
     return (
-        first_ms is None
+        not ends
         or end.first_early_us is None
-        or (end.first_early_us - visit.started_us) / 1000 < first_ms
+        or (end.first_early_us - visit.started_us) / 1000 < min(ends)
     )
+
+
+def _handshake_ends_ms(visit: Visit, address: str) -> list[float]:
+    """Return when whole handshakes with the address ended, by the server's log."""
+    return [
+        (c.handshake_end_us - visit.started_us) / 1000
+        for c in visit.connections
+        if c.handshake_end_us and not c.resumed and not c.error
+        if (c.address or _address(visit, c.host or "")) == address
+    ]
+
+
+def _least_ends_ms(visit: Visit, network: Network, address: str) -> list[float]:
+    """Return when handshakes with the address can have ended at the earliest, by the browser's
+    times. If round trips are too short to tell, return when answers came."""
+    asked = [r for r in visit.requests if _address(visit, r.host) == address]
+    if network.least_rtt_ms < LEAST_RTT_MS:
+        return [r.response_start_ms for r in asked if r.response_start_ms is not None]
+    starts = (r.connect_start_ms for r in asked)
+    return [start + network.least_rtt_ms for start in starts if start is not None]
 
 
 def _decides_itself(stack: Stack) -> bool:

@@ -139,14 +139,47 @@ def test_a_stack_without_early_data_has_none_on_the_wire(name):
     assert "has no early data" in found.detail
 
 
-@pytest.mark.parametrize("name", ["nginx-h2", "nginx-h3", "caddy-today-h3"])
-def test_a_first_visit_has_early_data_only_after_its_own_tickets(name):
-    """A browser may open more connections in a visit, and resume with the tickets of the first."""
+def warm(seen: Visit, at_us: int, name: str, network: Network = made.LTE) -> list[str]:
+    """The codes if a first visit sent early data at that time."""
     stack = find_stack(name)
     stack = NGINX.get(name.removeprefix("nginx-"), stack)
-    seen = made.visit(stack.protocol)
+    up = made.direction(far_ends=(sent(1, at_us),))
+    told = structs.replace(seen, link=structs.replace(seen.link, up=up))
+    return [r.code for r in against(told, stack, network)]
+
+
+@pytest.mark.parametrize("name", ["nginx-h2", "nginx-h3", "caddy-today-h3"])
+def test_a_first_visit_has_early_data_only_after_its_own_tickets(name):
+    """A browser may open more connections in a visit, and resume with the tickets of the first,
+    before any answer came."""
+    seen = made.visit(find_stack(name).protocol)
+    document, *others = seen.requests
+    slow = structs.replace(document, connect_start_ms=20.0, response_start_ms=60_000.0)
+    seen = structs.replace(seen, requests=(slow, *others))
+    ticket_us = seen.started_us + round((20 + RTT_MS) * 1000)
+    assert warm(seen, ticket_us, name) == []
+    assert warm(seen, ticket_us - 1000, name) == ["warm"]
+
+
+@pytest.mark.parametrize("name", ["nginx-h3", "caddy-today-h3"])
+def test_on_a_bare_link_tickets_come_with_answers(name):
+    seen = made.visit("h3")
     answered_us = seen.started_us + round(seen.requests[0].response_start_ms * 1000)
-    for at_us, said in ((answered_us, []), (answered_us - 1000, ["warm"])):
-        up = made.direction(far_ends=(sent(1, at_us),))
-        told = structs.replace(seen, link=structs.replace(seen.link, up=up))
-        assert [r.code for r in against(told, stack)] == said
+    bare = Network.parse("10.5mbit/2.8mbit/2ms/0%/200ms")
+    assert warm(seen, answered_us, name, bare) == []
+    assert warm(seen, answered_us - 1000, name, bare) == ["warm"]
+
+
+@pytest.mark.parametrize(
+    ("resumed", "late_us", "said"), [(False, 0, []), (False, -1000, ["warm"]), (True, 0, ["warm"])]
+)
+def test_a_log_tells_when_a_handshake_brought_the_first_ticket(resumed, late_us, said):
+    """A resumed connection does not: it needed a ticket itself."""
+    seen = made.visit("h3")
+    (first,) = seen.connections
+    ended_us = seen.started_us + 900_000
+    first = structs.replace(first, address="10.64.1.1", handshake_end_us=ended_us, resumed=resumed)
+    document, *others = seen.requests
+    asked = structs.replace(document, connect_start_ms=900.0)
+    seen = structs.replace(seen, connections=(first,), requests=(asked, *others))
+    assert warm(seen, ended_us + late_us, "nginx-h3") == said
