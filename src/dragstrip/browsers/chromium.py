@@ -33,6 +33,7 @@ from dragstrip.browsers.place import (
     with_resolver,
 )
 from dragstrip.browsers.slowdown import measured
+from dragstrip.browsers.workers import follow_shared
 from dragstrip.model.browsers import CHROMIUM, TODAY, is_path
 from dragstrip.model.family import bracketed
 from dragstrip.model.names import Transport
@@ -158,7 +159,13 @@ class Chromium:
     @contextlib.contextmanager
     def fresh_tab(self, client: Client, page: Page | None = None) -> Iterator["ChromiumTab"]:
         recorded_ms = page.recorded_ms if page else None
-        with fresh_session(self.cdp, client, recorded_ms, done_of(page)) as session:
+        with fresh_session(
+            self.cdp,
+            client,
+            recorded_ms,
+            done_of(page),
+            workers=self.generation.follows_workers,
+        ) as session:
             yield ChromiumTab(self.cdp, session, client, self.generation, page)
 
 
@@ -351,6 +358,8 @@ def chromium_at(
     os.close(from_browser[1])
     cdp = Cdp(from_browser[0], to_browser[1])
     try:
+        if generation.follows_workers:
+            follow_shared(cdp)
         yield Chromium(
             cdp=cdp,
             session=process.pid,

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct, structs
 
 from dragstrip.browsers.cdp import Event
+from dragstrip.model.answers import without_body
 from dragstrip.model.chain import signer
 from dragstrip.model.links import preloads
 from dragstrip.model.stack import Protocol
@@ -230,7 +231,13 @@ def failure(params: dict[str, Any]) -> str:
 
 
 def _on_failed(current: _Open, params: dict[str, Any], origin_s: float) -> None:
-    _change(current, error=failure(params))
+    error = failure(params)
+    request = current.exchange.request
+    if error == ABORTED and request.status and without_body(request.method, request.status):
+        # The answer came whole. Chromium cancels the reading of a body that there cannot be.
+        _ended(current, params["timestamp"], {"encodedDataLength": current.head}, origin_s)
+        return
+    _change(current, error=error)
     _ended(current, params["timestamp"], {"encodedDataLength": current.received}, origin_s)
 
 

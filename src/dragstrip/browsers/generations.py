@@ -34,6 +34,8 @@ class Generation:
     it."""
     protocols: Mapping[Protocol, tuple[str, ...]]
     """The flags that restrict the browser to one protocol, for each protocol."""
+    follows_workers: bool = True
+    """Whether the browser can report the requests of workers."""
     forget_cache: tuple[str, Mapping[str, Any]] = (CLEARS, {})
     """The DevTools command that makes the next load fetch everything, and keeps TLS tickets."""
 
@@ -89,10 +91,14 @@ GENERATIONS: Mapping[str, Generation] = {
     "chromium70": Generation(
         program=lambda: installed("chromium70"),
         protocols=_OLD,
+        follows_workers=False,
         forget_cache=_BYPASS,
     ),
     "chromium78": Generation(
-        program=lambda: installed("chromium78"), protocols=_OLD, forget_cache=_BYPASS
+        program=lambda: installed("chromium78"),
+        protocols=_OLD,
+        follows_workers=False,
+        forget_cache=_BYPASS,
     ),
 }
 

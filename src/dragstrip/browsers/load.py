@@ -25,6 +25,7 @@ from dragstrip.browsers.screencast import (
 )
 from dragstrip.browsers.slowdown import slow_down
 from dragstrip.browsers.sockets import SeenSocket, sockets
+from dragstrip.browsers.workers import OF_A_TAB, Workers
 from dragstrip.model.done import Done, parse_done
 from dragstrip.model.page import Page
 from dragstrip.model.study import Client
@@ -115,9 +116,15 @@ def done_of(page: Page | None, url: str | None = None) -> Done:
 
 @contextlib.contextmanager
 def fresh_session(
-    cdp: Cdp, client: Client, recorded_ms: float | None = None, done: Done = LOADED
+    cdp: Cdp,
+    client: Client,
+    recorded_ms: float | None = None,
+    done: Done = LOADED,
+    *,
+    workers: bool = True,
 ) -> Iterator[str]:
-    """Open a tab in its own context and prepare it for observation; yield its CDP session."""
+    """Open a tab in its own context and prepare it for observation; yield its CDP session.
+    `workers` says whether the browser can report the requests of workers."""
     width, height = client.viewport
     context = cdp.call("Target.createBrowserContext")["browserContextId"]
     try:
@@ -137,6 +144,7 @@ def fresh_session(
             [
                 ("Page.enable", {}),
                 ("Network.enable", {}),
+                *([OF_A_TAB] if workers else []),
                 (
                     "Emulation.setDeviceMetricsOverride",
                     {**view, "deviceScaleFactor": client.device_scale},
@@ -289,6 +297,7 @@ class _Watch(DevToolsWatch):
         """Id of the command that asks when the loaded content was drawn."""
         self._afterwards: list[Event] = []
         self._clock_offsets_s: list[float] = []
+        self._workers = Workers(cdp)
 
     def ask(self, expression: str) -> int:
         return _evaluate(self.cdp, self._session, expression)
@@ -325,12 +334,17 @@ class _Watch(DevToolsWatch):
         return min(self._clock_offsets_s, default=0.0)
 
     def sort(self, event: Event) -> None:
-        if event.session != self._session:
+        if event.session not in ("", self._session) and event.session not in self._workers:
             return
         if event.method == "Page.screencastFrame":
             self.frames.append(acknowledge(self.cdp, event))
         elif event.method.startswith("Network."):
             self._sort_network(event)
+        elif event.method == "Target.attachedToTarget":
+            self._workers.starts(event)
+        elif event.method == "Target.detachedFromTarget":
+            for request in self._workers.ends(event):
+                self.ends(request)
         elif event.method == "Page.frameNavigated":
             self.commits(event.params["frame"])
         elif event.method == "Page.domContentEventFired" and self.committed:
@@ -350,6 +364,7 @@ class _Watch(DevToolsWatch):
             if event.params["request"]["url"].startswith(("https:", "http:")):
                 streams = event.params.get("type") == "EventSource"
                 (self.streams if streams else self.begins)(event.params["requestId"])
+                self._workers.begins(event)
                 if _is_navigation(event.params):
                     self.asks(event.params)
         elif event.method in ("Network.loadingFinished", "Network.loadingFailed"):

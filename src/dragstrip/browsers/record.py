@@ -22,6 +22,7 @@ from dragstrip.browsers.load import Load
 from dragstrip.browsers.netlog import LoggedRequest, NetLogError, read_netlog
 from dragstrip.browsers.place import BrowserPlace
 from dragstrip.browsers.sockets import SeenSocket
+from dragstrip.model.answers import without_body
 from dragstrip.model.page import Failure
 from dragstrip.model.study import Client
 from dragstrip.pages.format.recording import PageError, RecordedSocket, Recording
@@ -31,7 +32,6 @@ from dragstrip.pages.importers.scrub import scrub_failure
 from dragstrip.testbed.errors import TestbedError
 
 _CLOSE_S = 10.0
-_BODILESS = (204, 304)
 _NEVER_SENT = "ERR_CACHE_MISS"
 """Chromium's error for a request that only the cache may answer, such as some for fonts."""
 
@@ -137,7 +137,7 @@ def _answers(
         status, _, text = rest.partition(" ")
         if request.error:
             changes.append(f"{request.url} was cut off when recorded ({request.error})")
-        if int(status) in _BODILESS:
+        if without_body(request.method, int(status)):
             request.body.unlink(missing_ok=True)
         ended = request.ended_ms or request.answered_ms or request.started_ms
         server = by_host.get(urlsplit(request.url).hostname or "")

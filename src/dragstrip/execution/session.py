@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import Literal
 
 from msgspec import structs
 
@@ -190,7 +191,8 @@ class Session:
         browser = self.rehearse(plan.page, plan.stack, block.connection, network.family, ask)
         plan = replace(
             plan,
-            known_misses=self._known(plan.page),
+            known_misses=self._known(plan.page, "misses"),
+            known_aborts=self._known(plan.page, "aborted"),
             rehearsed=self._fetched(plan.page, plan.stack, block.connection),
             artefacts=self._artefacts,
         )
@@ -254,9 +256,11 @@ class Session:
         rehearsed = rehearsal(page, loaded, self._bed.origin.log().requests)
         self._rehearsed[page.digest, opened, connection] = rehearsed
 
-    def _known(self, page: Page) -> tuple[str, ...]:
-        misses = (r.misses for (digest, *_), r in self._rehearsed.items() if digest == page.digest)
-        return tuple(sorted(frozenset().union(*misses)))
+    def _known(self, page: Page, what: Literal["misses", "aborted"]) -> tuple[str, ...]:
+        """Return the addresses of which any rehearsal of the page says this."""
+        of_page = (r for (digest, *_), r in self._rehearsed.items() if digest == page.digest)
+        found: frozenset[str] = frozenset().union(*(getattr(r, what) for r in of_page))
+        return tuple(sorted(found))
 
     def _fetched(
         self, page: Page, stack: Stack, connection: ConnectionMode

@@ -724,6 +724,8 @@ class Visit(Struct, frozen=True, kw_only=True):
     known_misses: tuple[str, ...] = ()
     """Addresses (URLs without query) that the page requested in its rehearsal but that the
     recording lacks. The rehearsal is a load without emulation before the first visit."""
+    known_aborts: tuple[str, ...] = ()
+    """Addresses of requests that the page cancelled in its rehearsal."""
     rehearsed: tuple[int, ...] | None = None
     """Indices in the page's `resources` of the objects that every rehearsal fetched before the load
     event; None if there was no rehearsal."""

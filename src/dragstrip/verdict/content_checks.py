@@ -9,6 +9,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from urllib.parse import urldefrag
 
 from dragstrip.browsers.exchanges import ABORTED
+from dragstrip.model.answers import without_body
 from dragstrip.model.coding import compressible
 from dragstrip.model.page import Page, Resource, address
 from dragstrip.model.servers import OURS
@@ -20,7 +21,7 @@ from dragstrip.verdict.request_checks import BY_THE_NETWORK, some
 _PARTS = frozenset({206, 304, 416})
 """Other valid statuses for a complete recorded object: part of it, "not modified", and "no such
 part"."""
-_BODILESS = frozenset({204, 304, 416})
+_NO_SUCH_PART = 416
 _ASK_AGAIN = frozenset({408, 425})
 """Statuses "request timeout" and "too early" (RFC 9110 section 15.5.9, RFC 8470). The browser
 itself repeats a request with such an answer, and reports only the second answer."""
@@ -207,7 +208,7 @@ def _sent(served: Served, known: Sequence[Resource], *, again: bool) -> Iterator
         yield f"{served.received_bytes} bytes of upload instead of {_words(uploads)}", False
         return
     sizes = {r.body_bytes for r in known} | {r.decoded_bytes or r.body_bytes for r in known}
-    if served.method == "HEAD" or served.status in _BODILESS:
+    if without_body(served.method, served.status) or served.status == _NO_SUCH_PART:
         sizes = {0}
     part = served.status == 206 and served.body_bytes <= max(sizes)
     if served.end_us and not part and served.body_bytes not in sizes:

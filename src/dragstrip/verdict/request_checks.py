@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Iterator
 from urllib.parse import urldefrag, urlsplit
 
 from dragstrip.browsers.exchanges import ABORTED
-from dragstrip.model.page import Page
+from dragstrip.model.page import Page, address
 from dragstrip.model.servers import OURS
 from dragstrip.model.stack import Stack
 from dragstrip.model.thresholds import Thresholds
@@ -55,6 +55,8 @@ _BY_THE_PAGE = (
 """Browsers' errors for requests refused by cross-origin rules or by the page's policy."""
 
 
+_OUTLIVES_ITS_PAGE = ("Ping", "Preflight")
+"""Types of requests that go on when a page is stopped: beacons, and preflights of such."""
 _OF_THE_BROWSER = ("net::", "NS_ERROR_", "SEC_ERROR_", "SSL_ERROR_", "MOZILLA_PKIX_")
 """Prefixes of error names in Chromium and Firefox."""
 
@@ -183,10 +185,11 @@ def unanswered(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
 
 
 def aborted(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
-    """Yield reasons for aborted requests: they were cancelled by the page or the browser, not by
-    stack or network. A page's own scripts cancel a few. Closing the tab cancels all open requests,
-    and so does navigation. Chromium also reports a script or style sheet with an error status as
-    cancelled."""
+    """Yield reasons for aborted requests: something stopped the load before its end, such as a
+    closed tab or a navigation. That cancels all open requests at once. A page cancels some of its
+    own: its scripts abort a `fetch`, and players read the beginning of a film. Others go on then,
+    or the page's rehearsal cancelled them too. Chromium also reports a script or style sheet with
+    an error status as cancelled."""
     if visit.outcome != "loaded" and ABORTED in visit.error:
         yield Reason("aborted", f"the navigation was aborted: {visit.error}")
         return
@@ -199,6 +202,8 @@ def aborted(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
         and r.status < 400
         and r.start_ms >= from_ms
         and (r.end_ms is None or r.end_ms <= until_ms)
+        and address(r.url) not in visit.known_aborts
+        and not _alone(visit, r)
     ]
     if len(dropped) > limits.abort_share * len(visit.requests):
         yield Reason(
@@ -206,6 +211,15 @@ def aborted(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
             f"{len(dropped)} of {len(visit.requests)} requests were aborted (limit "
             f"{limits.abort_share:.0%}): " + some(dropped),
         )
+
+
+def _alone(visit: Visit, aborted: Request) -> bool:
+    """Return whether another request was under way when this one was aborted, and ended well."""
+    return aborted.end_ms is not None and any(
+        r.start_ms < aborted.end_ms < r.end_ms
+        for r in visit.requests
+        if r.end_ms is not None and not r.error and r.resource_type not in _OUTLIVES_ITS_PAGE
+    )
 
 
 def _moved_ms(visit: Visit) -> float:

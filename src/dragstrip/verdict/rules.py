@@ -24,6 +24,9 @@ CHANGES: Mapping[int, tuple[str, ...]] = {
     23: (
         "a first visit may send early data as soon as a handshake with the host can have brought a "
         "ticket, and not only after the host's first answer",
+        "a request that the page itself aborted does not count: others went on, or its rehearsal "
+        "aborted it too",
+        "Chromium's word that it aborted an answer without a body means that the answer came",
     ),
     22: (
         "delays that a network plays from a recording, and waits for its grants, are judged moment "

@@ -49,6 +49,7 @@ class VisitPlan:
     stack: Stack
     client: Client
     known_misses: tuple[str, ...] = ()
+    known_aborts: tuple[str, ...] = ()
     rehearsed: tuple[int, ...] | None = None
     """The requests of the page's rehearsals, see `dragstrip.model.visit.Visit`."""
     artefacts: Path | None = None
@@ -152,6 +153,7 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
         served_sockets=log.sockets,
         background=sent,
         known_misses=plan.known_misses,
+        known_aborts=plan.known_aborts,
         rehearsed=plan.rehearsed,
         primed=primed.hosts if primed else None,
         primed_quic=primed.quic if primed else None,

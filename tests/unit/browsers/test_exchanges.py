@@ -183,3 +183,32 @@ def test_an_answer_has_the_coding_that_came_with_it(headers, coding):
         ORIGIN_S,
     )
     assert received(exchange).coding == coding
+
+
+@pytest.mark.parametrize(
+    ("method", "status", "error"),
+    [("GET", 204, ""), ("DELETE", 205, ""), ("HEAD", 200, ""), ("GET", 200, "net::ERR_ABORTED")],
+)
+def test_an_answer_without_a_body_came_whole(method, status, error):
+    """Chromium cancels the reading of the body that there is not."""
+    asked = sent("https://a.test/x", 100.04, "Fetch")
+    asked.params["request"]["method"] = method
+    (exchange,) = exchanges(
+        [
+            asked,
+            event("responseReceived", response=response(status=status, encodedDataLength=80)),
+            event("loadingFailed", timestamp=100.1, errorText="net::ERR_ABORTED", canceled=True),
+        ],
+        ORIGIN_S,
+    )
+    assert exchange.request.error == error
+    assert exchange.request.end_ms == pytest.approx(100)
+    assert exchange.request.wire_bytes == (0 if error else 80)
+
+
+def test_a_request_that_was_aborted_before_its_answer_failed():
+    asked = sent("https://a.test/x", 100.04, "Fetch")
+    asked.params["request"]["method"] = "HEAD"
+    failed = event("loadingFailed", timestamp=100.1, errorText="net::ERR_ABORTED", canceled=True)
+    (exchange,) = exchanges([asked, failed], ORIGIN_S)
+    assert exchange.request.error == "net::ERR_ABORTED"

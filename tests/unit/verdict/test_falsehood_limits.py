@@ -168,7 +168,7 @@ def test_script_answered_by_an_error_status_is_not_aborted():
 
 @pytest.mark.parametrize(
     ("asked_ms", "moves", "said"),
-    [(-1, True, []), (20, True, []), (101, True, ["aborted"]), (-1, False, ["aborted"])],
+    [(-6, True, []), (20, True, []), (101, True, ["aborted"]), (-6, False, ["aborted"])],
     ids=["before it moves", "before the next is there", "of the next", "stays"],
 )
 def test_a_page_that_moves_on_drops_what_the_document_before_asked_for(asked_ms, moves, said):
@@ -179,12 +179,38 @@ def test_a_page_that_moves_on_drops_what_the_document_before_asked_for(asked_ms,
         resource_type="Document",
         start_ms=400,
         response_start_ms=500,
+        end_ms=501,
     )
     ms = later.start_ms + asked_ms
     dropped = tuple(structs.replace(r, error=ABORTED, start_ms=ms, end_ms=ms + 5) for r in others)
     journey = (document.url, later.url) if moves else (document.url,)
     visit = made.visit(requests=(document, *dropped, later), documents=journey)
     assert [r.code for r in aborted(visit, Thresholds())] == said
+
+
+def stopped(*, others_until_ms: float, kind: str = "Image", known: tuple[str, ...] = ()) -> Visit:
+    """A visit in which one request of three was aborted after 405 ms."""
+    document, one, other, *_ = made.visit().requests
+    aborted_one = structs.replace(one, error=ABORTED, start_ms=400, end_ms=405)
+    other = structs.replace(other, resource_type=kind, start_ms=400, end_ms=others_until_ms)
+    return made.visit(requests=(document, aborted_one, other), known_aborts=known)
+
+
+def test_a_page_may_abort_its_own_requests():
+    """Whoever stops a load from outside stops everything that is under way; only beacons go on."""
+
+    def codes(visit: Visit) -> list[str]:
+        return [r.code for r in aborted(visit, Thresholds())]
+
+    assert codes(stopped(others_until_ms=500)) == []
+    assert codes(stopped(others_until_ms=404)) == ["aborted"]
+    assert codes(stopped(others_until_ms=500, kind="Ping")) == ["aborted"]
+
+
+def test_what_the_rehearsal_aborted_too_belongs_to_the_page():
+    url = stopped(others_until_ms=404).requests[1].url
+    known = stopped(others_until_ms=404, known=(url,))
+    assert [r.code for r in aborted(known, Thresholds())] == []
 
 
 LOSSY = Network(name="LTE", down=Direction(rate_mbps=10.5, delay_ms=37, loss=0.01), up=made.LTE.up)

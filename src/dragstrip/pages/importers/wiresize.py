@@ -7,6 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from dragstrip.model.answers import without_body
 from dragstrip.pages.format.coding import encode
 from dragstrip.pages.format.recording import header
 from dragstrip.pages.importers.har_entry import HarExchange
@@ -15,7 +16,6 @@ from dragstrip.pages.importers.sentences import listed
 SizeField = Literal[
     "bodySize", "Content-Length", "_transferSize", "content.size", "an estimate", "nothing"
 ]
-_BODILESS = (204, 205, 304)
 _USUAL = {"gzip": 6, "br": 5, "zstd": 3, "deflate": 6}
 """Levels at which servers commonly compress on the fly."""
 _RATIO = 0.3
@@ -79,7 +79,8 @@ def _told(sizes: Iterable[WireSize]) -> str:
 def _said(exchange: HarExchange) -> WireSize | None:
     """Return the length on the wire from the HAR; None if it only has the decoded length of a
     compressed body."""
-    if (exchange.status in _BODILESS and not exchange.cached) or exchange.method == "HEAD":
+    method, status = exchange.method, exchange.status
+    if without_body(method, status) and (method == "HEAD" or not exchange.cached):
         return WireSize(0, "nothing")
     measured = None if exchange.cached else exchange.body_bytes
     plausible = measured is not None and (measured > 0 or not exchange.content_bytes)
