@@ -88,9 +88,9 @@ REASONS: Mapping[ReasonCode, Meaning] = {
     ),
     "aborted": Meaning(
         "something other than the stack or the network ended the load: the navigation, or more "
-        "than 5 % of the requests, were aborted before the load event",
-        "find out what closes the tab or stops the page; a page whose scripts abort many requests "
-        "needs a higher `abort_share`",
+        "than 5 % of the requests, were aborted before the load event; what the page aborts by "
+        "itself does not count",
+        "find out what closes the tab or stops the page",
     ),
     "clock-jump": Meaning(
         "the clock was set during the visit, or the browser's times do not match the server's",

@@ -20,7 +20,8 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Share of requests that the recording may lack, besides those that it lacked in the
     rehearsal."""
     abort_share: Share = 0.05
-    """Share of requests that may be aborted before the load event, by the page's own scripts."""
+    """Share of requests that may be aborted before the load event, beside those that the page
+    aborts by itself."""
     missing_share: Share = 0.0
     """Share of the objects fetched in a page's rehearsals that a visit may leave out."""
     uneven_share: Share = 0.05
