@@ -16,7 +16,7 @@ from dragstrip.model.servers import OURS
 from dragstrip.model.stack import Stack
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import MISDIRECTED, Outcome, Reason, Request, Served, Visit
-from dragstrip.verdict.request_checks import BY_THE_NETWORK, some
+from dragstrip.verdict.request_checks import is_lost, some
 
 _PARTS = frozenset({206, 304, 416})
 """Other valid statuses for a complete recorded object: part of it, "not modified", and "no such
@@ -120,7 +120,7 @@ def _lost(visit: Visit, page: Page) -> bool:
     failed = {
         _key(r)
         for r in visit.requests
-        if r.error in BY_THE_NETWORK and (r.end_ms is None or r.end_ms <= visit.plt_ms)
+        if is_lost(r.error) and (r.end_ms is None or r.end_ms <= visit.plt_ms)
     }
     missing = failed - {_key(r) for r in visit.requests if not r.error}
     return bool(missing and missing & _wanted(visit, page))
@@ -150,8 +150,7 @@ def _key(asked: Request | Served) -> tuple[str, str]:
 
 
 def _late(request: Request, load_ms: float) -> bool:
-    lost = request.error in BY_THE_NETWORK
-    return lost or request.end_ms is None or request.end_ms > load_ms
+    return is_lost(request.error) or request.end_ms is None or request.end_ms > load_ms
 
 
 def by_request(page: Page) -> RecordedResources:
@@ -182,7 +181,7 @@ def _excused(visit: Visit, recorded: RecordedResources) -> dict[tuple[str, str],
         known = recorded_for(request, recorded)
         whole = {r.decoded_bytes for r in known} - {None}
         unended = not request.error and request.end_ms is None
-        if request.error == ABORTED or request.error in BY_THE_NETWORK or unended:
+        if request.error == ABORTED or is_lost(request.error) or unended:
             most.setdefault(_key(request), max((r.body_bytes for r in known), default=0))
         elif not request.error and (
             request.body_bytes in whole or (request.body_bytes is None and request.coding)

@@ -13,7 +13,27 @@ from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Reason, ReasonCode, Request, Served, Visit
 
 _NAMED = 3
-BY_THE_NETWORK = frozenset(
+_BY_THE_SERVER = frozenset(
+    f"net::ERR_{name}"
+    for name in (
+        "CONTENT_LENGTH_MISMATCH",
+        "HTTP2_COMPRESSION_ERROR",
+        "HTTP2_FLOW_CONTROL_ERROR",
+        "HTTP2_FRAME_SIZE_ERROR",
+        "HTTP2_PROTOCOL_ERROR",
+        "HTTP2_RST_STREAM_NO_ERROR_RECEIVED",
+        "HTTP2_SERVER_REFUSED_STREAM",
+        "HTTP2_STREAM_CLOSED",
+        "HTTP_1_1_REQUIRED",
+        "INCOMPLETE_CHUNKED_ENCODING",
+        "INVALID_HTTP_RESPONSE",
+        "QUIC_GOAWAY_REQUEST_CAN_BE_RETRIED",
+        "RESPONSE_HEADERS_TOO_BIG",
+    )
+)
+"""Chromium's errors for servers that refuse a request or break the protocol. Chromium sends a
+refused request again, three times at most."""
+_BY_THE_NETWORK = frozenset(
     f"net::ERR_{name}"
     for name in (
         "TIMED_OUT",
@@ -59,6 +79,17 @@ _OUTLIVES_ITS_PAGE = ("Ping", "Preflight")
 """Types of requests that go on when a page is stopped: beacons, and preflights of such."""
 _OF_THE_BROWSER = ("net::", "NS_ERROR_", "SEC_ERROR_", "SSL_ERROR_", "MOZILLA_PKIX_")
 """Prefixes of error names in Chromium and Firefox."""
+
+
+def is_lost(error: str) -> bool:
+    """Return whether the error says that the network or a server kept an answer from the
+    browser."""
+    return error in _BY_THE_NETWORK or _by_the_server(error)
+
+
+def _by_the_server(error: str) -> bool:
+    broken = error.startswith("net::ERR_QUIC_PROTOCOL_ERROR.") and error not in _BY_THE_NETWORK
+    return broken or error in _BY_THE_SERVER
 
 
 def protocol(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
@@ -155,7 +186,8 @@ def _stranger(served: Served, recorded: Container[tuple[str, str]]) -> bool:
 def unanswered(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
     """Give a reason against the visit if requests for recorded objects failed before they reached
     the origin: for a rejected certificate, an unknown name or a refused connection. Failures that
-    the network or the page caused give no reason, because they are part of what is measured."""
+    the network, the page or a server under test caused give no reason, because they are part of
+    what is measured. Our own origin must refuse nothing."""
     heard = {(s.method, s.url) for s in visit.served}
     heard_of = {urlsplit(s.url).hostname for s in visit.served}
     recorded = {(r.method, r.address) for r in page.resources}
@@ -163,8 +195,11 @@ def unanswered(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
     def accused(request: Request) -> bool:
         if request.error == ABORTED:
             return stack.loaded_by.refuses_silently and request.host not in heard_of
-        return request.error.startswith(_OF_THE_BROWSER) and not (
-            request.error in BY_THE_NETWORK or request.error.startswith(_BY_THE_PAGE)
+        error = request.error
+        if _by_the_server(error):
+            return stack.server == OURS
+        return error.startswith(_OF_THE_BROWSER) and not (
+            error in _BY_THE_NETWORK or error.startswith(_BY_THE_PAGE)
         )
 
     failed = [

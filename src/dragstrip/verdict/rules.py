@@ -27,6 +27,8 @@ CHANGES: Mapping[int, tuple[str, ...]] = {
         "a request that the page itself aborted does not count: others went on, or its rehearsal "
         "aborted it too",
         "Chromium's word that it aborted an answer without a body means that the answer came",
+        "a load that loses objects because a server other than ours refuses them or breaks off is "
+        "incomplete, which is its stack's result",
     ),
     22: (
         "delays that a network plays from a recording, and waits for its grants, are judged moment "

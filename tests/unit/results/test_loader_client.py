@@ -27,7 +27,7 @@ from dragstrip.study.file import read_study
 from dragstrip.study.presets import find_network, find_stack
 from dragstrip.study.spec import StudySpec
 from dragstrip.testbed.servers.site import port_of
-from dragstrip.verdict.request_checks import BY_THE_NETWORK
+from dragstrip.verdict.request_checks import is_lost
 from made_capsule import capsule, study
 
 URL = "https://a.test/"
@@ -190,7 +190,7 @@ def test_an_error_that_chromium_has_a_name_for_keeps_it(error, said):
     lost = asked(0, 0, None, status=None, protocol=None, error=error)
     load = read(answer(lost, load_us=None, ended="document"), GRAPH, 0.0, "")
     assert load.exchanges[0].request.error == said
-    assert (said in BY_THE_NETWORK) == said.startswith("net::")
+    assert is_lost(said) == said.startswith("net::")
 
 
 def test_what_it_learns_of_a_stack():

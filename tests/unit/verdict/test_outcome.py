@@ -34,7 +34,7 @@ def without_last(error, end_ms=800.0, **more):
         (TIMED_OUT, "valid", "incomplete"),
         ("net::ERR_QUIC_PROTOCOL_ERROR.QUIC_NETWORK_IDLE_TIMEOUT", "valid", "incomplete"),
         ("net::ERR_CONNECTION_CLOSED", "valid", "incomplete"),
-        ("net::ERR_QUIC_PROTOCOL_ERROR.QUIC_INVALID_STREAM_DATA", "replay-miss", "loaded"),
+        ("net::ERR_QUIC_PROTOCOL_ERROR.QUIC_INVALID_STREAM_DATA", "replay-miss", "incomplete"),
         ("net::ERR_CERT_INVALID", "replay-miss", "loaded"),
     ],
 )

@@ -89,6 +89,12 @@ def test_a_recorded_object_that_is_missing_is_always_a_replay_miss():
         ("h2-chromium70", "net::ERR_CERT_INVALID", "https://b.test/", False),
         ("h2", "net::ERR_NAME_NOT_RESOLVED", "https://b.test/", False),
         ("h2", "net::ERR_FAILED", "https://a.test/", True),
+        ("nginx-h2", "net::ERR_HTTP2_SERVER_REFUSED_STREAM", "https://a.test/", True),
+        ("nginx-h3", "net::ERR_QUIC_GOAWAY_REQUEST_CAN_BE_RETRIED", "https://a.test/", True),
+        ("h2", "net::ERR_HTTP2_SERVER_REFUSED_STREAM", "https://a.test/", False),
+        ("nginx-h3", "net::ERR_QUIC_PROTOCOL_ERROR.QUIC_INVALID_X", "https://a.test/", True),
+        ("h3", "net::ERR_QUIC_PROTOCOL_ERROR.QUIC_INVALID_X", "https://a.test/", False),
+        ("h3", "net::ERR_QUIC_PROTOCOL_ERROR.QUIC_TOO_MANY_RTOS", "https://a.test/", True),
         ("h2", "mixed-content", "https://a.test/", True),
     ],
 )
