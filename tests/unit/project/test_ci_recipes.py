@@ -15,17 +15,20 @@ from test_documented_commands import parse
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "howto" / "ci.md").read_text()
 RECIPES = PAGE[PAGE.index("## In your CI system") : PAGE.index("## In real time")]
+SHARDS = (ROOT / "docs" / "howto" / "shards.md").read_text()
 
 
-def block(before: str) -> str:
+def block(before: str, page: str = RECIPES) -> str:
     """The first block of code after this text."""
-    found = re.search(r"\n\n((?:    .*\n|\n)+)", RECIPES[RECIPES.index(before) :])
+    found = re.search(r"\n\n((?:    .*\n|\n)+)", page[page.index(before) :])
     assert found
     return textwrap.dedent(found[1]).strip() + "\n"
 
 
 INSTALL, GATE = block("`ci/install.sh` installs"), block("`ci/gate.sh` checks")
 GITHUB, GITLAB, JENKINS = (block(f"### {name}") for name in ("GitHub Actions", "GitLab", "Jenkins"))
+ACTION = block("### As a GitHub Action", PAGE)
+MATRIX = block("A matrix of GitHub Actions:", SHARDS)
 
 
 def refused(schema: str, file: Path) -> str:
@@ -33,6 +36,15 @@ def refused(schema: str, file: Path) -> str:
     argv = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}"]
     done = subprocess.run([*argv, str(file)], capture_output=True, text=True)
     return done.stdout + done.stderr if done.returncode else ""
+
+
+def complaints(workflow: str) -> str:
+    """What actionlint says of a workflow; empty if it accepts it. It checks names of runners,
+    inputs of actions, expressions, and which actions GitHub still runs."""
+    argv = [Path(sys.executable).with_name("actionlint"), "-no-color", "-shellcheck=", "-pyflakes="]
+    done = subprocess.run([*argv, "-"], input=workflow, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode in (0, 1), done.stderr
+    return done.stdout
 
 
 @pytest.mark.parametrize(("schema", "text"), [("github-workflows", GITHUB), ("gitlab-ci", GITLAB)])
@@ -47,6 +59,38 @@ def test_the_ci_system_s_schema_accepts_the_recipe(tmp_path, schema, text):
 @pytest.mark.parametrize("name", ["ci", "league", "publish", "release"])
 def test_github_s_schema_accepts_our_workflows(name):
     assert not refused("github-workflows", ROOT / ".github" / "workflows" / f"{name}.yml")
+
+
+@pytest.mark.parametrize("name", ["ci", "league", "publish", "release"])
+def test_actionlint_accepts_our_workflows(name):
+    assert not complaints((ROOT / ".github" / "workflows" / f"{name}.yml").read_text())
+
+
+WORKFLOWS = {
+    "by hand": GITHUB,
+    "the action": f"on: pull_request\n{ACTION}",
+    "shards": "on: push\njobs:\n  study:\n    runs-on: ubuntu-latest\n"
+    + textwrap.indent(MATRIX, "    "),
+}
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_actionlint_accepts_the_recipe(name):
+    assert not complaints(WORKFLOWS[name])
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("github.base_ref", "github.bsae_ref"),
+        ("ubuntu-latest", "ubuntu-lattest"),
+        ("actions/checkout@v6", "actions/checkout@v4"),
+        ("path: change", "paht: change"),
+    ],
+)
+def test_actionlint_finds_a_fault_that_the_schema_does_not(right, wrong):
+    assert right in WORKFLOWS["the action"]
+    assert complaints(WORKFLOWS["the action"].replace(right, wrong))
 
 
 def test_github_s_schema_accepts_our_action():

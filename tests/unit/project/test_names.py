@@ -87,7 +87,7 @@ def test_an_unowned_name_is_found(text):
         "pip install './dragstrip-0.1.0-py3-none-any.whl[cluster]'",
         "uv tool install ./dragstrip-*.whl && dragstrip doctor",
         "uses: ./change/dragstrip",
-        "uses: actions/checkout@v4",
+        "uses: actions/checkout@v6",
         "podman build -t localhost/dragstrip .",
         "docker run localhost/dragstrip",
         "image: registry.example/dragstrip:0.1",
