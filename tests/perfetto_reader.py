@@ -1,8 +1,8 @@
 """Reads a trace with the messages of Perfetto's own package, by the rules of its trace processor.
 
-The trace processor is a program that Perfetto publishes only on its own server, so it cannot be run
-here. What it refuses or corrects in silence is checked instead: fields that no message has, events
-on tracks without a description, spans that end without a beginning, or do not nest.
+The trace processor corrects some of what is wrong in silence. So this reader refuses it: fields
+that no message has, events on tracks without a description, spans that end without a beginning, or
+do not nest. `perfetto_processor.py` asks the processor itself.
 """
 
 from collections import defaultdict

@@ -14,6 +14,7 @@ from dragstrip.results.perfetto.event_trace import EventTrace
 from dragstrip.results.perfetto.visit import visit_trace
 from dragstrip.results.tables.export import export
 from made_capsule import capsule
+from perfetto_processor import FOLDER, ask
 from perfetto_reader import read
 
 TIMES = {"h2": [1000.0], "h3": [900.0]}
@@ -208,3 +209,58 @@ def test_the_reader_refuses_what_perfetto_would_not_show():
     first, second = sorted(read(crossing.encoded()).spans, key=lambda s: s.start_ns)
     assert second.end_ns != 40, "spans that cross are drawn wrong, so lanes must prevent them"
     assert first.name == "one"
+
+
+ERRORS = "select name from stats where severity in ('error', 'data_loss') and value > 0"
+
+
+def opened(trace, *queries):
+    """What Perfetto's own trace processor answers about a trace."""
+    if not FOLDER.exists():
+        pytest.skip("scripts/setup perfetto")
+    *answers, errors, unread = ask(
+        trace,
+        [*queries, ERRORS, "select value from stats where name = 'track_event_parser_errors'"],
+    )
+    assert not errors
+    assert all(row["value"] == 0 for row in unread)
+    return answers
+
+
+def test_perfetto_s_own_processor_opens_a_trace_with_everything_and_shows_what_is_in_it():
+    one = seen()
+    packets = [packet(10, 40), packet(20, 45), packet(30, None), packet(31, 50, side="up")]
+    trace = visit_trace(one, qlog=QLOG, packets=packets, frames_ms=[-5.0, 300.0])
+    ours = read(trace)
+    slices, values, units, flows = opened(
+        trace,
+        "select s.name, ts, dur, t.name as track from slice s join track t on t.id = track_id",
+        "select t.name as track, ts, value from counter join counter_track t on t.id = track_id",
+        "select distinct name, unit from counter_track",
+        "select count(*) as n from flow",
+    )
+    spans = [(s.track, s.name, s.start_ns, s.end_ns - s.start_ns) for s in ours.spans]
+    expected = Counter(
+        (path.rpartition("/")[2], name, at_ns, length_ns)
+        for path, name, at_ns, length_ns in [*spans, *((*each, 0) for each in ours.instants)]
+    )
+    assert Counter((s["track"], s["name"], s["ts"], s["dur"]) for s in slices) == expected
+    assert Counter((v["track"], v["ts"], v["value"]) for v in values) == Counter(
+        (path.rpartition("/")[2], at_ns, value)
+        for path, each in ours.values.items()
+        for at_ns, value in each
+    )
+    assert {u["name"]: u["unit"] for u in units} == {
+        path.rpartition("/")[2]: unit for path, unit in ours.tracks.items() if unit
+    }
+    assert flows == [{"n": len(one.served)}]
+
+
+def test_perfetto_s_own_processor_refuses_what_is_no_trace():
+    trace = EventTrace()
+    trace.span(trace.track("line"), "one", 10, 20)
+    opened(trace.encoded())
+    with pytest.raises(AssertionError):
+        opened(b"no trace" * 100)
+    with pytest.raises(AssertionError):
+        opened(trace.encoded() + b"\x0a\x06\x50\x01\x40\x01\x58\x01")

@@ -19,7 +19,6 @@ _BEGIN, _END, _INSTANT, _COUNTER = 1, 2, 3, 4
 _INCREMENTAL_STATE_CLEARED = 1
 _EXPLICIT_ORDER = 3
 _NEVER_MERGED = 2
-_UNIT_COUNT = 2
 
 
 class EventTrace:
@@ -36,7 +35,7 @@ class EventTrace:
 
     def counter(self, name: str, unit: str, parent: Track | None = None) -> Track:
         """Add a track of values in a unit."""
-        kind = _message(8, _number(3, _UNIT_COUNT) + _text(6, unit))
+        kind = _message(8, _text(6, unit))
         return self._track(name, parent, kind)
 
     def span(
