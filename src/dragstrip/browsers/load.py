@@ -10,10 +10,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
+from dragstrip.browsers import main_thread
 from dragstrip.browsers.cdp import Cdp, Event
 from dragstrip.browsers.devtools_watch import DevToolsWatch
 from dragstrip.browsers.errors import BrowserError
 from dragstrip.browsers.exchanges import Exchange, exchanges
+from dragstrip.browsers.main_thread import Task
 from dragstrip.browsers.screencast import (
     INTERVAL_MS,
     Frame,
@@ -102,6 +104,8 @@ class Load(Struct, frozen=True, kw_only=True):
     blind_ms: float | None = None
     """Longest time in ms in which frames may have been dropped, see
     `dragstrip.browsers.screencast.blind_ms`; None if no frames were recorded."""
+    tasks: tuple[Task, ...] = ()
+    """The work of the page's main thread, if the client records it."""
     fast_open: tuple[FastOpen, ...] = ()
     """The result of TCP Fast Open on each connection that tried it."""
     graph: str = ""
@@ -182,9 +186,12 @@ def load(cdp: Cdp, session: str, url: str, client: Client, done: Done = LOADED) 
     A load that fails or does not end in time is a result, not an exception. Raises `BrowserError`
     if the browser itself breaks.
     """
+    if client.main_thread:
+        main_thread.start(cdp)
     sent_s = time.time()
     watch = _Watch(cdp, session, cdp.send("Page.navigate", session, url=url), done, client)
     timings, shown_ms = watch.read_at_end(client, lambda: _read(cdp, session, watch))
+    traced = main_thread.stop(cdp) if client.main_thread else []
     navigation = (timings and timings.navigation) or Navigation()
     origin_s = timings.timeOrigin / 1000 if timings else sent_s
     offset_s = watch.clock_offset_s()
@@ -215,6 +222,7 @@ def load(cdp: Cdp, session: str, url: str, client: Client, done: Done = LOADED) 
         blind_ms=blind_ms(watch.frames, origin_s, origin_s + end_ms / 1000)
         if client.frames
         else None,
+        tasks=main_thread.tasks(traced, origin_s - offset_s),
     )
 
 

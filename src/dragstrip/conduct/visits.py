@@ -20,7 +20,7 @@ from dragstrip.execution.run import run
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import CellKey, Study
 from dragstrip.model.visit import Visit
-from dragstrip.results.artefacts import frames_file
+from dragstrip.results.artefacts import frames_file, tasks_file
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.manifest import Manifest
 from dragstrip.schedule.schedule import Schedule
@@ -89,6 +89,8 @@ def make_visits(
                 _write_har(out, study, visit, load, executor.browser(visit))
                 if load.frames:
                     write_frames(frames_file(out, visit), load.frames)
+                if load.tasks:
+                    _write_tasks(tasks_file(out, visit), load)
                 # A cluster's visits of an attempt come together, so they wait for the disk once.
                 last = visit.position == study.visits_of(visit.block) - 1
                 capsule.append(structs.replace(visit, **made_on), sync=last or not options.cluster)
@@ -110,3 +112,8 @@ def _write_har(out: Path, study: Study, visit: Visit, load: Load, browser: str) 
     folder.mkdir(exist_ok=True)
     archive = har(visit, load, study.page(visit.page).url, browser)
     (folder / f"{visit.file_name}.har").write_bytes(msgspec.json.encode(archive))
+
+
+def _write_tasks(target: Path, load: Load) -> None:
+    target.parent.mkdir(exist_ok=True)
+    target.write_bytes(msgspec.json.encode(load.tasks))

@@ -25,6 +25,8 @@ class Browser(Struct, frozen=True, kw_only=True):
     cancelled it."""
     frames: bool = True
     """Whether the browser can record frames."""
+    main_thread: bool = False
+    """Whether the browser can record what the page's main thread does."""
     slows_down: bool = False
     """Whether the browser can slow down the first threads of its pages."""
     load_event_only: bool = False
@@ -77,6 +79,7 @@ BROWSERS: Mapping[str, Browser] = {
         speaks=("h1", "h2", "h3"),
         packets_per_ack=_CHROMIUM_ACKNOWLEDGES,
         early_hints=True,
+        main_thread=True,
         slows_down=True,
         certificate_compression=("brotli",),
         asks=("udp",),
@@ -86,6 +89,7 @@ BROWSERS: Mapping[str, Browser] = {
         speaks=("h1", "h2", "h3"),
         packets_per_ack=_CHROMIUM_ACKNOWLEDGES,
         early_hints=True,
+        main_thread=True,
         slows_down=True,
         certificate_compression=("brotli",),
         asks=("udp", "doh"),

@@ -46,6 +46,10 @@ class Client(Struct, frozen=True, kw_only=True):
     """Keep the qlog of the origin's connections, one file per visit."""
     pcap: bool = False
     """Keep every packet in full length, with the TLS keys, one file per visit."""
+    main_thread: bool = False
+    """Keep what the page's main thread did, one file per visit: parsing, style, layout, scripts,
+    painting and frames, as Chromium's own trace has them. This holds for every stack, and costs
+    some load time."""
 
 
 class Block(Struct, frozen=True, kw_only=True):

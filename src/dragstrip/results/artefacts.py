@@ -19,6 +19,7 @@ KINDS = (
         "har", ".har", "HAR 1.2: every request with its headers; opens in a browser's tools"
     ),
     ArtefactKind("frames", ".zip", "every frame the browser drew, with times.json"),
+    ArtefactKind("main-thread", ".json", "what the page's main thread did"),
     ArtefactKind("qlog", ".qlog", "qlog of the origin's QUIC connections; opens in qvis"),
     ArtefactKind("pcap", ".pcapng", "packets with their keys; opens in Wireshark"),
     ArtefactKind("pcap", ".keys", "TLS keys in the format of SSLKEYLOGFILE"),
@@ -37,6 +38,12 @@ def frames_file(capsule: Path, visit: Visit) -> Path:
     """Return the path for the visit's frames, see `dragstrip.visit.frames.write_frames`. No file is
     there if no frames were recorded."""
     return capsule / "frames" / f"{visit.file_name}.zip"
+
+
+def tasks_file(capsule: Path, visit: Visit) -> Path:
+    """Return the path for what the page's main thread did: a list of
+    `dragstrip.browsers.main_thread.Task`. No file is there if it was not recorded."""
+    return capsule / "main-thread" / f"{visit.file_name}.json"
 
 
 def artefacts(capsule: Path, visit: Visit) -> Iterator[Artefact]:

@@ -43,6 +43,11 @@ def check(
                 f"stack {stack.name!r}: {stack.loaded_by.what} records no frames, so it would race "
                 "without their cost: turn frames off, or race other stacks"
             )
+        if client.main_thread and not stack.loaded_by.main_thread:
+            raise InputError(
+                f"stack {stack.name!r}: {stack.loaded_by.what} records no main thread, so it would "
+                "race without its cost: turn main_thread off, or race other stacks"
+            )
     hosts = {host for page in pages for host in page.hosts}
     for network in networks:
         _check_rebinding(network, stacks, live=live)

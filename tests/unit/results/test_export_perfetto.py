@@ -2,13 +2,16 @@
 
 from collections import Counter
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
 import made
+from dragstrip.browsers.main_thread import Task
 from dragstrip.model.visit import Connection, Timeline, Visual
+from dragstrip.results.artefacts import tasks_file
 from dragstrip.results.packets import Packet, write_packets
 from dragstrip.results.perfetto.event_trace import EventTrace
 from dragstrip.results.perfetto.visit import visit_trace
@@ -61,6 +64,15 @@ QLOG = [
             {"time": 93.0, "name": "recovery:metrics_updated", "data": {"bytes_in_flight": 1200}},
         ],
     }
+]
+
+
+TASKS = [
+    Task("ParseHTML", 30.0, 50.0, 0, "https://a.test/"),
+    Task("EvaluateScript", 35.0, 50.001, 0, "https://a.test/a.js"),
+    Task("AnimationFrame", 40.0, 70.0, 0, frame=True),
+    Task("AnimationFrame", 60.0, 80.0, 0, frame=True),
+    Task("Layout", 55.0, 56.0, 1),
 ]
 
 
@@ -133,6 +145,21 @@ def test_a_connection_shows_its_handshake_and_its_state():
     assert (line, "packet lost") in [(path, name) for path, name, _ in found.instants]
 
 
+def test_work_nests_on_its_thread_and_frames_are_beside():
+    one = seen()
+    found = read(visit_trace(one, tasks=TASKS))
+    start_ns = one.started_us * 1000
+    work = {s.name: s for s in found.spans if s.track == "browser: main thread/work 1"}
+    assert {name: s.depth for name, s in work.items()} == {"ParseHTML": 0, "EvaluateScript": 1}
+    assert work["EvaluateScript"].facts == {"what": "https://a.test/a.js"}
+    # What seems to outlast what it is part of by a rounding ends with it.
+    assert [s.end_ns - start_ns for s in work.values()] == [50_000_000, 50_000_000]
+    assert [s.name for s in found.spans if s.track.endswith("work 2")] == ["Layout"]
+    frames = [s for s in found.spans if s.track.startswith("browser: frames/")]
+    assert sorted((s.start_ns - start_ns) / 1e6 for s in frames) == [40, 60]
+    assert len({s.track for s in frames}) == 2
+
+
 def test_page_frames_and_paints_are_there():
     one = seen()
     found = read(visit_trace(one, frames_ms=[-5.0, 300.0]))
@@ -149,9 +176,13 @@ def test_a_capsule_gives_a_trace_per_visit_whatever_it_kept(tmp_path):
     (tmp_path / "c" / "wire").mkdir()
     first = next(found.visits())
     write_packets(tmp_path / "c" / "wire" / f"{first.file_name}.parquet", [packet(1, 2)])
+    kept = tasks_file(tmp_path / "c", first)
+    kept.parent.mkdir()
+    kept.write_bytes(msgspec.json.encode(TASKS[-1:]))
     files = export(found, tmp_path / "out", "perfetto")
     assert [f.name for f in files] == [f"{v.file_name}.perfetto-trace" for v in found.visits()]
     with_packets, without = (read(f.read_bytes()) for f in files)
+    assert [s.name for s in with_packets.spans if "main thread" in s.track] == ["Layout"]
     assert "link: down/bytes inside" in with_packets.tracks
     assert "link: down/bytes inside" not in without.tracks
 
@@ -230,7 +261,7 @@ def opened(trace, *queries):
 def test_perfetto_s_own_processor_opens_a_trace_with_everything_and_shows_what_is_in_it():
     one = seen()
     packets = [packet(10, 40), packet(20, 45), packet(30, None), packet(31, 50, side="up")]
-    trace = visit_trace(one, qlog=QLOG, packets=packets, frames_ms=[-5.0, 300.0])
+    trace = visit_trace(one, QLOG, packets, frames_ms=[-5.0, 300.0], tasks=TASKS)
     ours = read(trace)
     slices, values, units, flows = opened(
         trace,

@@ -51,6 +51,13 @@ def test_what_is_impossible_is_refused(stacks, live, frames, network, why):
         asked([network], stacks, Client(frames=frames), live=live)
 
 
+def test_a_browser_that_records_no_main_thread_is_refused_if_that_is_asked_for():
+    client = Client(main_thread=True)
+    with pytest.raises(InputError, match="Chromium 53 of August 2016 records no main thread"):
+        asked([made.LTE], (SPDY, H2), client)
+    assert asked([made.LTE], (H2, H3), client) is None
+
+
 def test_what_is_possible_is_not():
     for stacks in ((SPDY, OLD_H2), (find_stack("SPDY-netty"), GQUIC)):
         assert asked([to_host("a.test")], stacks, Client()) is None

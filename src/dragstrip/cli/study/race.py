@@ -62,6 +62,9 @@ def race(
     pcap: Annotated[
         bool, typer.Option("--pcap", help="Keep all packets and the keys that decrypt them.")
     ] = False,
+    main_thread: Annotated[
+        bool, typer.Option("--main-thread", help="Keep what the page's main thread did.")
+    ] = False,
     repeat: Annotated[
         bool,
         typer.Option("--repeat", help="Race repeat visits too: tickets kept, cache cleared."),
@@ -110,7 +113,9 @@ def race(
         connections=("first", "repeat") if repeat else ("first",),
         runs=runs,
         seed=seed,
-        client=Client(frames=frames, net_log=net_log, qlog=qlog, pcap=pcap),
+        client=Client(
+            frames=frames, net_log=net_log, qlog=qlog, pcap=pcap, main_thread=main_thread
+        ),
         addresses=addresses,
         done=done,
         metrics=tuple(metric or ()),

@@ -62,7 +62,9 @@ def _of(study: Study, seed: int, cache: Path) -> Study:
         stacks=[first, same],
         runs=BLOCKS,
         seed=seed,
-        client=structs.replace(study.client, frames=False, net_log=False, qlog=False, pcap=False),
+        client=structs.replace(
+            study.client, frames=False, net_log=False, qlog=False, pcap=False, main_thread=False
+        ),
         thresholds=study.thresholds,
     ).resolve(cache)
     return structs.replace(aa_study, reruns=_RERUNS)

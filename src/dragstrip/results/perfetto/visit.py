@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 from urllib.parse import urlsplit
 
+from dragstrip.browsers.main_thread import Task
 from dragstrip.model.effects import STAGES, Side
 from dragstrip.model.visit import Connection, DirectionReport, Request, Served, Visit
 from dragstrip.results.packets import Packet
@@ -30,14 +31,17 @@ def visit_trace(
     qlog: Sequence[QlogTrace] = (),
     packets: Sequence[Packet] = (),
     frames_ms: Sequence[float] = (),
+    tasks: Sequence[Task] = (),
 ) -> bytes:
     """Write the trace.
 
-    `qlog` are the connections' traces, `packets` those of the capture, and `frames_ms` the times at
-    which the browser drew. Each may be empty; then its tracks are missing.
+    `qlog` are the connections' traces, `packets` those of the capture, `frames_ms` the times at
+    which the browser drew, and `tasks` the work of its main thread. Each may be empty; then its
+    tracks are missing.
     """
     made = _Visit(visit)
     made.page(frames_ms)
+    made.main_thread(tasks)
     made.requests()
     for side in STAGES:
         made.link(side, packets)
@@ -87,6 +91,28 @@ class _Visit:
             complete = trace.counter("visually complete", "%", group)
             for at_ms, share in visit.visual.progress:
                 trace.value(complete, self._ns(at_ms), share * 100)
+
+    def main_thread(self, tasks: Sequence[Task]) -> None:
+        """Add the work of the page's main thread, nested as it ran, and the frames beside it."""
+        if not tasks:
+            return
+        group = self.trace.track("browser: main thread")
+        for thread in sorted({task.thread for task in tasks}):
+            line = self.trace.track(f"work {thread + 1}", group)
+            ends: list[int] = []
+            for task in (t for t in tasks if t.thread == thread and not t.frame):
+                start_ns, end_ns = self._ns(task.start_ms), self._ns(task.end_ms)
+                while ends and ends[-1] <= start_ns:
+                    ends.pop()
+                # Begin and length are cut to whole us, so work may seem to outlast what it is part
+                # of.
+                ends.append(min([end_ns, *ends[-1:]]))
+                self.trace.span(line, task.name, start_ns, ends[-1], {"what": task.what})
+        frames = [(task.start_ms, task.end_ms, task) for task in tasks if task.frame]
+        if frames:
+            group = self.trace.track("browser: frames")
+            for lane, (start_ms, end_ms, task) in self._lanes(group, frames):
+                self.trace.span(lane, task.name, self._ns(start_ms), self._ns(end_ms))
 
     def requests(self) -> None:
         """Add the browser's requests, in lanes, with the phases of each request."""

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import msgspec
 
+from dragstrip.browsers.main_thread import Task
 from dragstrip.model.visit import Visit
-from dragstrip.results.artefacts import frames_file
+from dragstrip.results.artefacts import frames_file, tasks_file
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.packets import Packet, read_packets
 from dragstrip.results.perfetto.visit import visit_trace
@@ -24,6 +25,7 @@ def write_traces(capsule: Capsule, folder: Path) -> list[Path]:
             qlog=_qlog(capsule.path, visit),
             packets=_packets(capsule.path, visit),
             frames_ms=_frames_ms(capsule.path, visit),
+            tasks=_tasks(capsule.path, visit),
         )
         path = folder / f"{visit.file_name}.perfetto-trace"
         path.write_bytes(trace)
@@ -47,3 +49,8 @@ def _packets(capsule: Path, visit: Visit) -> list[Packet]:
 def _frames_ms(capsule: Path, visit: Visit) -> list[float]:
     path = frames_file(capsule, visit)
     return [frame.time_ms for frame in read_frames(path)] if path.is_file() else []
+
+
+def _tasks(capsule: Path, visit: Visit) -> tuple[Task, ...]:
+    path = tasks_file(capsule, visit)
+    return msgspec.json.decode(path.read_bytes(), type=tuple[Task, ...]) if path.is_file() else ()
