@@ -7,7 +7,9 @@ from html import escape
 
 from dragstrip.league.standings import GAP, Standing
 
-WIDTH, ROW, LEFT, RIGHT, TOP, FOOT = 900, 26, 190, 190, 14, 40
+WIDTH, ROW, RIGHT, TOP, FOOT = 720, 26, 125, 14, 40
+_LETTER = 8
+"""Width of a letter of a name, at most."""
 _STYLE = (
     "text{font-family:system-ui,sans-serif;font-size:13px;fill:#1d2129}"
     ".soft{fill:#5c626e}.right{text-anchor:end}.middle{text-anchor:middle;fill:#5c626e}"
@@ -22,15 +24,17 @@ def drawing(standings: Sequence[Standing]) -> str:
     """Return the picture as SVG. The axis is logarithmic; ratios above 8 are cut off."""
     there = [one for one in standings if one.ratio is not None]
     ends = [x for one in there for x in (one.ratio, one.high) if x and math.isfinite(x)]
-    most = min(_MOST, max([1 + GAP, *ends]) * 1.03)
+    reach = max([1 + GAP, *ends])
+    most = next((mark for mark in _MARKS if mark >= reach), _MOST) * 1.03
     least = 1 / 1.03
+    left = 28 + _LETTER * max((len(one.name) for one in there), default=0)
 
     def x(ratio: float) -> float:
         share = math.log(min(max(ratio, least), most) / least) / math.log(most / least)
-        return LEFT + share * (WIDTH - LEFT - RIGHT)
+        return left + share * (WIDTH - left - RIGHT)
 
     height = TOP + ROW * len(there) + FOOT
-    rows = "".join(part for n, one in enumerate(there) for part in _row(n, one, x))
+    rows = "".join(part for n, one in enumerate(there) for part in _row(n, one, left, x))
     axis = "".join(
         f'<path d="M{x(mark):.1f} {TOP}V{height - FOOT}" stroke="#e6e8ec"/>'
         f'<text class="middle" x="{x(mark):.1f}" y="{height - FOOT + 18}">{mark:g}</text>'
@@ -40,7 +44,7 @@ def drawing(standings: Sequence[Standing]) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
         f'aria-label="{label}"><style>{_STYLE}</style>{axis}{rows}'
-        f'<text class="middle" x="{(LEFT + WIDTH - RIGHT) / 2}" y="{height - 4}">{label}</text>'
+        f'<text class="middle" x="{(left + WIDTH - RIGHT) / 2}" y="{height - 4}">{label}</text>'
         "</svg>"
     )
 
@@ -54,11 +58,11 @@ def _spaced(most: float, x: _Scale) -> Iterator[float]:
             yield mark
 
 
-def _row(n: int, one: Standing, x: _Scale) -> Iterator[str]:
+def _row(n: int, one: Standing, left: float, x: _Scale) -> Iterator[str]:
     middle = TOP + ROW * n + ROW / 2
     assert one.ratio is not None
     fill = _FIRST if one.best == 1 else _BEHIND if one.gap == "shown" else _OTHER
-    yield f'<text class="right" x="{LEFT - 14}" y="{middle + 4:.1f}">{escape(one.name)}</text>'
+    yield f'<text class="right" x="{left - 14}" y="{middle + 4:.1f}">{escape(one.name)}</text>'
     if one.low is not None and one.high is not None:
         yield (
             f'<path d="M{x(one.low):.1f} {middle}H{x(one.high):.1f}" stroke="{fill}" '
