@@ -1,20 +1,18 @@
 """Fidelity of the emulated link beside kernel netem's: `uv run python bench/link [RUNS]`, as root.
 
-Writes docs/reference/link-fidelity.{md,json,svg}. netem runs in user-mode-linux (apt
-user-mode-linux, busybox, gcc); without that its column is missing and says why. Runs in which the
-hypervisor took CPU away are made again, at most twice. Takes ten minutes on a quiet machine.
+Writes docs/reference/link-fidelity.{md,json,svg}. netem runs in the kernel of virtual time
+(`dragstrip virtual install`), by the machine's clock; without that its column is missing and says
+why. Runs in which the hypervisor took CPU away are made again, at most twice. Takes ten minutes on
+a quiet machine.
 """
 
 import contextlib
 import json
 import os
 import platform
-import shutil
-import statistics
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -22,35 +20,14 @@ from pathlib import Path
 from typing import Any
 
 import altair
-
-from dragstrip.visit.host import HostMeter
+from subjects import QUIET_STEAL, Rows, cell, measured, netem, quiet
 
 _HERE = Path(__file__).parent
 _DOCS = _HERE.parents[1] / "docs" / "reference"
 # `env` starts the program, so that not even its file is opened with root's rights.
 _AS_NOBODY = "setpriv --reuid=65534 --regid=65534 --clear-groups env".split()
 _BURN = "while True: pass"
-_QUIET_STEAL = 0.01
 _ROUNDS = 3
-Rows = list[dict[str, Any]]
-
-
-def measured(name: str, argv: list[str], **more: Any) -> Rows:
-    """One subject's figures, with the host's busy and steal share during each."""
-    rows: Rows = []
-    meter = HostMeter()
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, errors="replace", **more) as run:
-        assert run.stdout
-        for line in run.stdout:
-            if not line.startswith("{"):
-                continue
-            host, meter = meter.report(), HostMeter()
-            row = json.loads(line) | {"busy": host.busy_share, "steal": host.steal_share}
-            rows.append({"subject": name, **row})
-            print(f"{name}: {len(rows)} {line.strip()} steal {host.steal_share:.2%}", flush=True)
-    if run.returncode and not rows:
-        rows.append({"subject": name, "error": f"ended with code {run.returncode}"})
-    return rows
 
 
 @contextlib.contextmanager
@@ -62,22 +39,6 @@ def one_core_busy() -> Iterator[None]:
             burner.kill()
 
 
-def netem(runs: int) -> Rows:
-    uml, busybox = shutil.which("linux.uml"), Path("/bin/busybox")
-    if not uml or not busybox.exists() or not shutil.which("gcc"):
-        return [{"subject": "netem", "error": "apt-get install user-mode-linux busybox gcc"}]
-    with tempfile.TemporaryDirectory() as folder:
-        shim = f"{folder}/xstate.so"
-        subprocess.run(
-            ["gcc", "-shared", "-fPIC", "-o", shim, _HERE / "xstate.c", "-ldl"], check=True
-        )
-        kernel = "mem=512M rootfstype=hostfs rootflags=/ ro con=null con0=null,fd:1 con1=null quiet"
-        init = ["init=/usr/bin/python3", "--", "-I", str(_HERE / "guest.py"), str(runs)]
-        env = {**os.environ, "LD_PRELOAD": shim, "HOME": folder, "TMPDIR": "/dev/shm"}
-        pipes = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        return measured("netem", [uml, *kernel.split(), *init], env=env, **pipes)
-
-
 def as_nobody(script: list[str]) -> list[str]:
     """The script run by an ordinary user, with this interpreter or, if that is not readable, the
     system's."""
@@ -87,18 +48,12 @@ def as_nobody(script: list[str]) -> list[str]:
     return [*start, sys.executable if works else "/usr/bin/python3", *script]
 
 
-def quiet(rows: Rows, runs: int) -> Rows:
-    """The runs of a figure that count: those without steal if there are enough, otherwise all."""
-    undisturbed = [r for r in rows if r["steal"] <= _QUIET_STEAL]
-    return undisturbed if len(undisturbed) >= min(runs, 3) else rows
-
-
 def until_quiet(runs: int, measure: Callable[[], Rows]) -> Rows:
     """Runs until each figure has been taken `runs` times in quiet, or the rounds are spent."""
     rows: Rows = []
     for _ in range(_ROUNDS):
         rows += measure()
-        calm = Counter(r["figure"] for r in rows if "figure" in r and r["steal"] <= _QUIET_STEAL)
+        calm = Counter(r["figure"] for r in rows if "figure" in r and r["steal"] <= QUIET_STEAL)
         if all(calm[r["figure"]] >= min(runs, 3) for r in rows if "figure" in r):
             break
     return rows
@@ -109,7 +64,7 @@ def main() -> None:
     began = time.monotonic()
     ours = [sys.executable, str(_HERE / "ours.py"), str(runs)]
     rows = until_quiet(runs, lambda: measured("dragstrip", ours))
-    rows += until_quiet(runs, lambda: netem(runs))
+    rows += until_quiet(runs, lambda: netem(runs, "FIGURES"))
     with one_core_busy():
         rows += until_quiet(runs, lambda: measured("dragstrip, a core busy", ours))
     rows += until_quiet(runs, lambda: measured("dragstrip, rootless", as_nobody(ours[1:])))
@@ -128,9 +83,9 @@ def document(rows: Rows, runs: int, took_s: float) -> str:
         "",
         f"{os.cpu_count()} cores, kernel {platform.release()}. Delay errors are p50 / p99 / max of "
         "a run, from interface to interface by the kernel's stamps. Medians of the runs in which "
-        f"the hypervisor took at most {_QUIET_STEAL:.0%} of the CPU, of all if fewer than "
+        f"the hypervisor took at most {QUIET_STEAL:.0%} of the CPU, of all if fewer than "
         "3; brackets: how many, their largest CPU steal, the host's median busy share. netem is "
-        "that of user-mode-linux in the same run. Rates are layer 3.",
+        "that of the kernel of virtual time, by the machine's clock. Rates are layer 3.",
         f"Made by `python bench/link {runs}` in {took_s / 60:.1f} minutes.",
         "",
         "![Delay error](link-fidelity.svg)",
@@ -146,26 +101,6 @@ def document(rows: Rows, runs: int, took_s: float) -> str:
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     lines += [f"\n{r['subject']}: {r['error']}" for r in rows if "error" in r]
     return "\n".join(lines) + "\n"
-
-
-def cell(runs: Rows) -> str:
-    if not runs:
-        return "-"
-
-    def median(key: str) -> float:
-        return statistics.median(r[key] for r in runs)
-
-    if "p50_us" in runs[0]:
-        text = f"{median('p50_us'):.0f} / {median('p99_us'):.0f} / {median('max_us'):.0f} us"
-    elif "mbps" in runs[0]:
-        text = f"{median('mbps'):.0f} Mbit/s"
-    elif "lost" in runs[0]:
-        lost, of = (sum(r[key] for r in runs) for key in ("lost", "of"))
-        text = f"{lost / of:.3%} of {of}"
-    else:
-        text = f"{median('rate_error_percent'):+.3f} %, {median('queue_packets'):.1f} packets"
-    steal = max(r["steal"] for r in runs)
-    return f"{text} ({len(runs)}, {steal:.1%}, {median('busy'):.0%})"
 
 
 def picture(rows: Rows) -> Any:

@@ -3,6 +3,7 @@ the module also runs inside a user-mode kernel. Every function takes the address
 `client` and `origin` and measures downstream, from origin to client."""
 
 import contextlib
+import fcntl
 import socket
 import struct
 import threading
@@ -36,6 +37,7 @@ BUFFERS = [
     ("net.ipv4.tcp_wmem", "4096 131072 33554432"),
 ]
 _ALL = 0x0003
+_SIOCGIFADDR = 0x8915
 _HEADERS = 28
 _TIMESTAMPNS = 35
 _SOL_SOCKET = socket.SOL_SOCKET
@@ -46,7 +48,7 @@ def one_way(addresses: dict[str, str], delay_ms: float, count: int) -> dict[str,
     The kernel timestamps a packet when it leaves one interface and when it arrives at the other. So
     the error includes neither sockets nor this program."""
     sender, receiver = calibrate_probe.pair(addresses, socket.SOCK_DGRAM, "origin")
-    taps = [_tap("origin"), _tap("client")]
+    taps = [_tap(name, addresses[name]) for name in ("origin", "client")]
     sent: dict[int, int] = {}
     came: dict[int, int] = {}
     for number in range(count + round(delay_ms) + 200):
@@ -65,14 +67,26 @@ def one_way(addresses: dict[str, str], delay_ms: float, count: int) -> dict[str,
     }
 
 
-def _tap(namespace: str) -> socket.socket:
+def _tap(namespace: str, address: str) -> socket.socket:
     calibrate_probe.enter(namespace)
     # Only a socket for all protocols sees what goes out.
     tap = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(_ALL))
-    tap.bind(("eth0", _ALL))
+    tap.bind((_interface(address), _ALL))
     tap.setsockopt(_SOL_SOCKET, _TIMESTAMPNS, 1)
     tap.setblocking(False)
     return tap
+
+
+def _interface(address: str) -> str:
+    """The interface of this namespace that has the address."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asks:
+        for _, name in socket.if_nameindex():
+            with contextlib.suppress(OSError):  # it has none
+                wish = struct.pack("256s", name.encode())
+                answer = fcntl.ioctl(asks, _SIOCGIFADDR, wish)
+                if socket.inet_ntoa(answer[20:24]) == address:
+                    return name
+    raise OSError(f"no interface has {address}")
 
 
 def _read(tap: socket.socket, stamps: dict[int, int]) -> None:
@@ -150,3 +164,9 @@ FIGURES: list[tuple[str, dict[str, float], str, dict[str, float]]] = [
 ]
 """Name, what both directions are to be, function, its arguments. Queue of 12 Mbit/s: 100 packets;
 of 100 kbit/s: 10."""
+
+PEERS = [
+    *(each for each in FIGURES if each[0] in ("delay 10 ms", "delay 50 ms", "12 Mbit/s")),
+    ("TCP, 10 ms each way", {"delay_ms": 10}, "bulk", {"seconds": 4}),
+]
+"""What link, rattan, Mahimahi and netem are all measured by: bench/neighbours/peers.py."""

@@ -1,5 +1,6 @@
 """The first process of a user-mode kernel: measures its netem; one JSON object a line."""
 
+import ctypes
 import json
 import os
 import subprocess
@@ -10,8 +11,10 @@ sys.path.append(str(Path(__file__).parent))
 
 import figures
 
-_MODULES = ("veth", "bridge", "sch_netem")
-_ADDRESSES = {"client": "10.64.0.1", "origin": "10.64.0.2"}
+_ADDRESSES = {"client": "10.64.1.1", "origin": "10.64.2.1"}
+_ROUTERS = {"client": "10.64.1.2", "origin": "10.64.2.2"}
+"""The link's own addresses, towards each end."""
+_POWER_OFF = 0x4321FEDC
 
 
 def sh(line: str) -> None:
@@ -23,18 +26,18 @@ def sh(line: str) -> None:
 def prepare() -> None:
     for kind, where in (("proc", "/proc"), ("sysfs", "/sys"), ("tmpfs", "/run"), ("tmpfs", "/tmp")):
         sh(f"/bin/mount -t {kind} {kind} {where}")
-    for module in _MODULES:
-        load(module)
     for name in ("client", "link", "origin"):
         sh(f"ip netns add {name}")
         sh(f"ip -n {name} link set lo up")
-    sh("ip -n link link add bridge type bridge")
-    sh("ip -n link link set bridge up")
+    sh("ip netns exec link sysctl -qw net.ipv4.ip_forward=1")
     for name, address in _ADDRESSES.items():
         sh(f"ip -n {name} link add eth0 type veth peer name {name} netns link")
         sh(f"ip -n {name} addr add {address}/24 dev eth0")
-        sh(f"ip -n link link set {name} master bridge up")
+        sh(f"ip -n link addr add {_ROUTERS[name]}/24 dev {name}")
+        sh(f"ip -n link link set {name} up")
         sh(f"ip -n {name} link set eth0 up")
+        sh(f"ip -n {name} route add default via {_ROUTERS[name]}")
+        sh(f"ip netns exec link ethtool -K {name} tx off tso off gso off gro off")
         sh(f"ip netns exec {name} ethtool -K eth0 tx off tso off gso off gro off")
         for setting, value in figures.BUFFERS:
             subprocess.run(
@@ -43,18 +46,8 @@ def prepare() -> None:
             )
 
 
-def load(name: str) -> None:
-    """Insert a module after those it depends on; one that is built in or there already is fine."""
-    folder = Path(f"/usr/lib/uml/modules/{os.uname().release}")
-    for line in (folder / "modules.dep").read_text().splitlines():
-        module, _, needed = line.partition(":")
-        if Path(module).stem == name:
-            for path in (*reversed(needed.split()), module):
-                subprocess.run(["/bin/busybox", "insmod", folder / path], capture_output=True)
-
-
 def configure(values: dict[str, float]) -> None:
-    """netem on both interfaces of the bridge. -14: count bytes of layer 3, as our link does."""
+    """netem on both interfaces of the router. -14: count bytes of layer 3, as our link does."""
     netem = "limit 100000"
     if "queue_ms" in values:
         depth = values["queue_ms"] + values.get("delay_ms", 0)
@@ -76,7 +69,7 @@ def main() -> None:
     os.environ["PATH"] = "/usr/sbin:/usr/bin:/sbin:/bin"
     prepare()
     for _ in range(int(sys.argv[1])):
-        for name, values, work, arguments in figures.FIGURES:
+        for name, values, work, arguments in getattr(figures, sys.argv[2]):
             configure(values)
             got = figures.WORKS[work](_ADDRESSES, **arguments)
             print(json.dumps({"figure": name} | got), flush=True)
@@ -87,7 +80,5 @@ try:
 except OSError as error:
     print(json.dumps({"error": str(error)}), flush=True)
 finally:
-    Path("/proc/sysrq-trigger").write_text("o")
-    import time
-
-    time.sleep(9)
+    sys.stdout.flush()
+    ctypes.CDLL(None).reboot(_POWER_OFF)

@@ -55,7 +55,7 @@ def main() -> None:
             print(f"browsertime: skipped, {why}")
             return
         for tuned in (True, False):
-            each_s = browsertime.seconds_per_load(study.pages[0], LOADS, tuned=tuned)
+            each_s = browsertime.measured(study.pages[0], LOADS, tuned=tuned).seconds
             how = "as fast as options make it" if tuned else "defaults"
             print(f"browsertime {browsertime.VERSION}, {how}, no visual metrics: ", end="")
             print(f"{each_s:.2f} s a load, {60 / each_s:.1f} a minute")
