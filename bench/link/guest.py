@@ -30,13 +30,20 @@ def prepare() -> None:
         sh(f"ip netns add {name}")
         sh(f"ip -n {name} link set lo up")
     sh("ip netns exec link sysctl -qw net.ipv4.ip_forward=1")
-    for name, address in _ADDRESSES.items():
-        sh(f"ip -n {name} link add eth0 type veth peer name {name} netns link")
+    for number, (name, address) in enumerate(_ADDRESSES.items()):
+        own, router = (f"02:00:00:00:0{number}:0{side}" for side in (1, 2))
+        sh(
+            f"ip -n {name} link add eth0 address {own} type veth "
+            f"peer name {name} address {router} netns link"
+        )
         sh(f"ip -n {name} addr add {address}/24 dev eth0")
         sh(f"ip -n link addr add {_ROUTERS[name]}/24 dev {name}")
         sh(f"ip -n link link set {name} up")
         sh(f"ip -n {name} link set eth0 up")
         sh(f"ip -n {name} route add default via {_ROUTERS[name]}")
+        # Without these, the first packets would wait for ARP, which netem delays as well.
+        sh(f"ip -n {name} neigh add {_ROUTERS[name]} lladdr {router} dev eth0")
+        sh(f"ip -n link neigh add {address} lladdr {own} dev {name}")
         sh(f"ip netns exec link ethtool -K {name} tx off tso off gso off gro off")
         sh(f"ip netns exec {name} ethtool -K eth0 tx off tso off gso off gro off")
         for setting, value in figures.BUFFERS:

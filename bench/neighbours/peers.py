@@ -1,13 +1,15 @@
 """dragstrip beside its peers of today, all in one run of about 12 minutes on a quiet machine.
 
-    python bench/neighbours/peers.py [ROUNDS, default 7] [--write]
+    python bench/neighbours/peers.py [ROUNDS, default 7] [--again EMULATOR] [--write]
 
 As root. Emulators: our link, rattan (`cargo install rattan@0.1.1`) and Mahimahi (its mm-delay and
 mm-link, of no registry) on PATH, netem in the guest's kernel. Then browsertime and Lighthouse of
 npm, on the demo page over LTE. What is missing is left out, and the page says why. `--write` puts
-the tables into docs/reference/peers.md and the values beside it.
+the tables into docs/reference/peers.md and the values beside it. `--again` measures one emulator
+alone, and takes all else from those values.
 """
 
+import argparse
 import json
 import os
 import platform
@@ -18,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1] / "link"))
@@ -41,56 +43,69 @@ from dragstrip.study.spec import StudySpec
 _HERE = Path(__file__).parent
 PAGE = _HERE.parents[1] / "docs" / "reference" / "peers.md"
 NETWORK = "LTE"
+LAST = "How it was measured"
 _APART = "unshare --net --mount --pid --fork --kill-child --mount-proc --propagation private --"
+_SHOWN = {"mahimahi": "Mahimahi"}
 _LOADS = 15
 _DEFAULT_LOADS = 5
 
 
 def main() -> None:
-    numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]
-    rounds = numbers[0] if numbers else 7
+    options = argparse.ArgumentParser()
+    options.add_argument("rounds", type=int, nargs="?", default=7)
+    options.add_argument("--again", choices=["netem", *EMULATORS])
+    options.add_argument("--write", action="store_true")
+    asked = options.parse_args()
     began = time.monotonic()
     rows: Rows = []
-    for part in (links, browsers, paints):
-        rows += part(rounds)
-        Path(tempfile.gettempdir(), "peers.json").write_text(json.dumps(rows, indent=1))
+    if asked.again:
+        kept = json.loads(PAGE.with_suffix(".json").read_text())
+        rows = links(asked.rounds, [asked.again])
+        at = next(n for n, row in enumerate(kept) if row["subject"] == asked.again)
+        kept = [row for row in kept if row["subject"] != asked.again]
+        rows = [*kept[:at], *rows, *kept[at:]]
+    else:
+        for part in (links, browsers, paints):
+            rows += part(asked.rounds)
+            Path(tempfile.gettempdir(), "peers.json").write_text(json.dumps(rows, indent=1))
     minutes = (time.monotonic() - began) / 60
     tables = {
-        "Emulators": link_table(rows, rounds),
-        "browsertime": browser_table(rows),
-        "Lighthouse's simulation": paint_table(rows),
-        "How it was measured": [
-            made_by(rounds, minutes),
+        "Emulators": list(link_table(rows, asked.rounds)),
+        "browsertime": list(browser_table(rows)),
+        "Lighthouse's simulation": list(paint_table(rows)),
+        LAST: [
+            made_by(asked.rounds, asked.again, minutes),
             *(missing_line(r) for r in rows if "error" in r),
         ],
     }
     for heading, lines in tables.items():
         print(f"## {heading}\n", *lines, sep="\n")
-    if "--write" in sys.argv:
+    if asked.write:
         text = PAGE.read_text()
         for heading, lines in tables.items():
-            text = replaced(text, heading, lines)
+            text = replaced(text, heading, lines, keep=bool(asked.again) and heading == LAST)
         PAGE.write_text(text)
         PAGE.with_suffix(".json").write_text(json.dumps(rows, indent=1) + "\n")
 
 
-def links(rounds: int) -> Rows:
+def links(rounds: int, names: Collection[str] = ("netem", *EMULATORS)) -> Rows:
     """Figures of each emulator, in turns, so that all see the same hours of the machine."""
     rows: Rows = []
     script = str(_HERE / "emulators.py")
     for _ in range(rounds):
         for name in EMULATORS:
-            if shutil.which(PROGRAMS[name]):
+            if name in names and shutil.which(PROGRAMS[name]):
                 rows += measured(name, [*_APART.split(), sys.executable, script, name, "1"])
-        rows += netem(1, "PEERS")
-    absent = (name for name in EMULATORS if not shutil.which(PROGRAMS[name]))
+        if "netem" in names:
+            rows += netem(1, "PEERS")
+    absent = (name for name in EMULATORS if name in names and not shutil.which(PROGRAMS[name]))
     rows += [{"subject": name, "error": f"{PROGRAMS[name]} is not on PATH"} for name in absent]
     built = installed()
     versions = {
         "dragstrip": dragstrip.__version__,
         "rattan": said("rattan", "--version").removeprefix("rattan "),
         "mahimahi": os.environ.get("MAHIMAHI", "of no known version"),
-        "netem": name_of(built).rsplit("-", 1)[0].replace("-", " ") if built else "",
+        "netem": f"of Linux {name_of(built).split('-')[1]}" if built else "",
     }
     return [{**row, "version": versions[row["subject"]]} for row in rows]
 
@@ -107,7 +122,7 @@ def browsers(_rounds: int) -> Rows:
     """Wall time and page loads of browsertime and of ours, over one network."""
     rows: Rows = []
     with tempfile.TemporaryDirectory() as folder:
-        study = asked(Path(folder))
+        study = study_in(Path(folder))
         visits, ended_s = made(study, Path(folder) / "made")
         valid = [visit for visit in visits if visit.stack == "h2" and visit.valid]
         whole_s = ended_s[-1] - ended_s[1]
@@ -139,7 +154,7 @@ def paints(rounds: int) -> Rows:
         return [{"subject": "Lighthouse", "error": why}]
     rows: Rows = []
     with tempfile.TemporaryDirectory() as folder:
-        page, network = asked(Path(folder)).pages[0], find_network(NETWORK)
+        page, network = study_in(Path(folder)).pages[0], find_network(NETWORK)
         for way in (lighthouse.simulated, lighthouse.observed):
             found = way(page, network, rounds)
             print(way.__name__, found, flush=True)
@@ -149,7 +164,7 @@ def paints(rounds: int) -> Rows:
     return rows
 
 
-def asked(folder: Path) -> Study:
+def study_in(folder: Path) -> Study:
     spec = StudySpec(
         name="peers",
         pages=["demo"],
@@ -174,7 +189,8 @@ def link_table(rows: Rows, rounds: int) -> Iterable[str]:
         return f"| {what} | {' | '.join(tell(of(name, figure)) for name in names)} |"
 
     versions = {row["subject"]: row["version"] for row in rows if "figure" in row}
-    yield f"| figure | {' | '.join(f'{name} {versions[name]}' for name in names)} |"
+    titles = (f"{_SHOWN.get(name, name)} {versions[name]}" for name in names)
+    yield f"| figure | {' | '.join(titles)} |"
     yield "|---" * (len(names) + 1) + "|"
     for figure in figures:
         yield shown(figure, cell)
@@ -216,9 +232,10 @@ def middle(values: Sequence[float]) -> str:
     return f"{found.value:,.0f}{interval}"
 
 
-def made_by(rounds: int, minutes: float) -> str:
+def made_by(rounds: int, again: str | None, minutes: float) -> str:
+    how = f"{rounds} --again {again}" if again else f"{rounds}"
     return (
-        f"`python bench/neighbours/peers.py {rounds} --write` in {minutes:.1f} minutes on "
+        f"`python bench/neighbours/peers.py {how} --write` in {minutes:.1f} minutes on "
         f"{time.strftime('%-d %B %Y')}: {os.cpu_count()} cores, kernel {platform.release()}, "
         f"{browser_version()}."
     )
@@ -228,10 +245,12 @@ def missing_line(row: dict[str, str]) -> str:
     return f"\n{row['subject']}: {row['error']}."
 
 
-def replaced(text: str, heading: str, lines: Iterable[str]) -> str:
-    """The page with this section's part up to the first empty line replaced."""
+def replaced(text: str, heading: str, lines: Iterable[str], *, keep: bool = False) -> str:
+    """The page with this section's part up to the first empty line replaced, or added to."""
     pattern = rf"(?<=^## {re.escape(heading)}\n\n)(.+\n)+"
-    new, count = re.subn(pattern, lambda _: "\n".join(lines) + "\n", text, flags=re.MULTILINE)
+    new, count = re.subn(
+        pattern, lambda old: old[0] * keep + "\n".join(lines) + "\n", text, flags=re.MULTILINE
+    )
     assert count == 1, heading
     return new
 
