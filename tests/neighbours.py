@@ -13,7 +13,7 @@ from dragstrip.testbed.uplink.uplink import own_address
 
 sys.path.append(str(Path(__file__).parents[1] / "bench" / "neighbours"))
 
-from recipes import Figures, absent, measure, recipes
+from recipes import Figures, absent, measure, recipes, variables
 from server import servers
 
 RECIPES = {recipe.name: recipe for recipe in recipes()}
@@ -32,8 +32,8 @@ def places(folder: Path) -> Iterator[dict[str, str]]:
         "CHROME": "/usr/bin/chromium",
         "CHROMEDRIVER": "/usr/bin/chromedriver",
     }
-    with servers(address) as (web, sockets):
-        yield {**defaults, **os.environ, "WEB": web, "WS": sockets, "OUT": str(folder)}
+    with servers(address) as found:
+        yield {**defaults, **os.environ, **variables(found), "OUT": str(folder)}
 
 
 def check(name: str, folder: Path) -> None:

@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Mapping
 from statistics import median
 
-from recipes import PAGE, Figures, Recipe, absent, measure, recipes
+from recipes import PAGE, Figures, Recipe, absent, measure, recipes, variables
 from server import servers
 
 from dragstrip.testbed.uplink.uplink import own_address
@@ -41,8 +41,8 @@ def main() -> None:
     }
     wanted = [word for word in sys.argv[1:] if not word.startswith("--")]
     rows = []
-    with servers(address) as (web, sockets), tempfile.TemporaryDirectory() as out:
-        places = {**defaults, **os.environ, "WEB": web, "WS": sockets, "OUT": out}
+    with servers(address) as found, tempfile.TemporaryDirectory() as out:
+        places = {**defaults, **os.environ, **variables(found), "OUT": out}
         for recipe in recipes():
             if wanted and recipe.name not in wanted:
                 continue

@@ -158,7 +158,7 @@ def _until(look: Callable[[], Any], emulator: subprocess.Popen[bytes], said: Pat
 
 
 def _sleeper(emulator: int) -> int | None:
-    """The program behind the link, once it is in a network namespace of its own."""
+    """The program behind the link, once it is in another network namespace."""
     for pid in _tree(emulator):
         with contextlib.suppress(OSError):
             argv = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")

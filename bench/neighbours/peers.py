@@ -119,7 +119,7 @@ def said(*argv: str) -> str:
 
 
 def browsers(_rounds: int) -> Rows:
-    """Wall time and page loads of browsertime and of ours, over one network."""
+    """Wall time and page loads of browsertime and our own, over one network."""
     rows: Rows = []
     with tempfile.TemporaryDirectory() as folder:
         study = study_in(Path(folder))

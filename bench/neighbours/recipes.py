@@ -10,9 +10,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from server import Places
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "howto" / "neighbours.md"
 _LINK = re.compile(r"^dragstrip link .*? -- ")
+_VARIABLES = ("WEB", "WS", "GRPC")
 _BYTES = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 
 
@@ -35,13 +38,20 @@ class Recipe(NamedTuple):
         return _LINK.sub("", self.behind)
 
 
+def variables(places: Places) -> dict[str, str]:
+    """Values of the variables in the commands."""
+    return dict(zip(_VARIABLES, places, strict=True))
+
+
 def recipes() -> list[Recipe]:
     """Every section of the page that shows a command which a test runs."""
     found = []
     for part in PAGE.read_text().split("\n## ")[1:]:
         name, _, text = part.partition("\n")
         commands = [line.strip() for line in text.splitlines() if line.startswith("    ")]
-        used = [command for command in commands if re.search(r"\$(WEB|WS)\b", command)]
+        used = [
+            command for command in commands if re.search(rf"\$({'|'.join(_VARIABLES)})\b", command)
+        ]
         if used:
             behind = [command for command in used if command.startswith("dragstrip link ")]
             own = [command for command in used if command not in behind]
@@ -81,6 +91,7 @@ def _path() -> str:
 
 _PROGRAMS = {
     "WebSocket client": "python",
+    "gRPC": "python",
     "Playwright": os.environ.get("CHROMIUM", "chromium-headless-shell"),
 }
 Reader = Callable[[str, str, Mapping[str, str]], Mapping[str, Figures]]
@@ -108,6 +119,10 @@ def _figures(out: str, _err: str, _places: Mapping[str, str]) -> Mapping[str, Fi
 
 def _socket(out: str, _err: str, _places: Mapping[str, str]) -> Mapping[str, Figures]:
     return {"messages": Figures(**json.loads(out))}
+
+
+def _calls(out: str, _err: str, _places: Mapping[str, str]) -> Mapping[str, Figures]:
+    return {"calls on one connection": Figures(**json.loads(out))}
 
 
 def _playwright(out: str, _err: str, _places: Mapping[str, str]) -> Mapping[str, Figures]:
@@ -138,6 +153,7 @@ _READERS: Mapping[str, Reader] = {
     "Node": _figures,
     "Go": _figures,
     "WebSocket client": _socket,
+    "gRPC": _calls,
     "Playwright": _playwright,
     "Lighthouse": _lighthouse,
     "browsertime": _browsertime,

@@ -1,9 +1,11 @@
-"""A server to measure by: HTTP/1.1 and WebSocket, on two ports of one address.
+"""A server to measure by: HTTP/1.1, WebSocket and gRPC, on three ports of one address.
 
     python bench/neighbours/server.py ADDRESS
 
-prints both URLs. ``/3000000`` answers with as many bytes, ``/`` with a page that loads
+prints where each is. ``/3000000`` answers with as many bytes, ``/`` with a page that loads
 ``/3000000``. A WebSocket sends each text back, and 3000000 bytes in answer to ``3000000``.
+gRPC's method ``/link/Echo`` sends its request back, and ``/link/Send`` a stream of as many bytes as
+its request says.
 """
 
 import asyncio
@@ -12,7 +14,10 @@ import http.server
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
+import grpc
 from websockets.asyncio.server import ServerConnection, serve
 
 _PAGE = b"<!doctype html><title>A page</title><h1>A page</h1><img src='/30000'><p>Text."
@@ -48,17 +53,38 @@ class _Server(http.server.ThreadingHTTPServer):
 async def _talk(socket: ServerConnection) -> None:
     async for said in socket:
         if isinstance(said, str) and said.isdigit():
-            left = int(said)
-            while left:
-                await socket.send(bytes(min(left, _CHUNK)))
-                left -= min(left, _CHUNK)
+            for chunk in _chunks(int(said)):
+                await socket.send(chunk)
         else:
             await socket.send(said)
 
 
+class _Calls(grpc.GenericRpcHandler):
+    def service(self, call: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler:
+        if call.method == "/link/Echo":
+            return grpc.unary_unary_rpc_method_handler(lambda request, _: request)
+        return grpc.unary_stream_rpc_method_handler(lambda request, _: _chunks(int(request)))
+
+
+def _chunks(left: int) -> Iterator[bytes]:
+    while left:
+        yield bytes(min(left, _CHUNK))
+        left -= min(left, _CHUNK)
+
+
+class Places(NamedTuple):
+    web: str
+    sockets: str
+    calls: str
+
+
 @contextlib.contextmanager
-def servers(address: str) -> Iterator[tuple[str, str]]:
-    """URLs of both servers while entered."""
+def servers(address: str) -> Iterator[Places]:
+    """Where each server is, while entered."""
+    calls = grpc.server(ThreadPoolExecutor(4))
+    calls.add_generic_rpc_handlers([_Calls()])
+    calls_port = calls.add_insecure_port(f"{address}:0")
+    calls.start()
     web = _Server((address, 0), _Web)
     threading.Thread(target=web.serve_forever, args=(0.05,), daemon=True).start()
     ports: list[int] = []
@@ -75,8 +101,13 @@ def servers(address: str) -> Iterator[tuple[str, str]]:
     thread.start()
     ready.wait(10)
     try:
-        yield f"http://{address}:{web.server_address[1]}", f"ws://{address}:{ports[0]}"
+        yield Places(
+            f"http://{address}:{web.server_address[1]}",
+            f"ws://{address}:{ports[0]}",
+            f"{address}:{calls_port}",
+        )
     finally:
+        calls.stop(None)
         web.shutdown()
         web.server_close()
         over.set()

@@ -1,4 +1,4 @@
-"""Programs of npm that benches compare with, in a folder of their own, without install scripts."""
+"""Programs of npm that benches compare with, each in its own folder, without install scripts."""
 
 import json
 import os

@@ -85,7 +85,7 @@ def test_actionlint_accepts_the_recipe(name):
         ("github.base_ref", "github.bsae_ref"),
         ("ubuntu-latest", "ubuntu-lattest"),
         ("actions/checkout@v6", "actions/checkout@v4"),
-        ("path: change", "paht: change"),
+        ("path: change", "where: change"),
     ],
 )
 def test_actionlint_finds_a_fault_that_the_schema_does_not(right, wrong):
