@@ -43,6 +43,11 @@ class ManagedQueue(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
                 raise ValueError(f"{name} must be above zero")
 
 
+def _require_turns(flows: int, quantum_bytes: int) -> None:
+    if not 1 <= flows <= 65_536 or quantum_bytes < 1:
+        raise ValueError("flows must lie between 1 and 65536, and quantum_bytes must be at least 1")
+
+
 class Codel(ManagedQueue, frozen=True, kw_only=True, tag="codel"):
     """CoDel (RFC 8289). A full queue drops the newcomer. Defaults are the RFC's."""
 
@@ -63,10 +68,7 @@ class Codel(ManagedQueue, frozen=True, kw_only=True, tag="codel"):
     def __post_init__(self) -> None:
         if self.target_ms <= 0 or self.interval_ms <= 0:
             raise ValueError("target_ms and interval_ms must be above zero")
-        if not 1 <= self.flows <= 65_536 or self.quantum_bytes < 1:
-            raise ValueError(
-                "flows must lie between 1 and 65536, and quantum_bytes must be at least 1"
-            )
+        _require_turns(self.flows, self.quantum_bytes)
         if self.ce_threshold_ms is None and self.ce_threshold_l4s:
             raise ValueError("ce_threshold_l4s is of a threshold: give ce_threshold_ms too")
         if self.ce_threshold_ms is not None and self.ce_threshold_ms < 0:
@@ -119,6 +121,21 @@ class Pie(ManagedQueue, frozen=True, kw_only=True, tag="pie"):
         self._require_update(self.update_ms)
         if self.alpha < 0 or self.beta < 0 or not 0 <= self.mark_share <= 1:
             raise ValueError("alpha and beta must not be negative, and mark_share is a share")
+
+
+class FqPie(Pie, frozen=True, kw_only=True, tag="fq_pie"):
+    """FQ-PIE, as in Linux: a queue under PIE for each flow, served in turns as in FQ-CoDel. A full
+    queue drops the newcomer."""
+
+    fair: ClassVar[bool] = True
+    flows: int = 1024
+    """Number of queues."""
+    quantum_bytes: int = 1514
+    """Bytes that a queue sends in its turn."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_turns(self.flows, self.quantum_bytes)
 
 
 class Red(ManagedQueue, frozen=True, kw_only=True, tag="red"):
@@ -177,6 +194,6 @@ class DualPi2(ManagedQueue, frozen=True, kw_only=True, tag="dualpi2"):
             )
 
 
-Aqm = Codel | FqCodel | Pie | Red | DualPi2
-EXAMPLES = (Codel(), FqCodel(ce_threshold_ms=1), Pie(), Red(), DualPi2(ramp_ms=0.4))
+Aqm = Codel | FqCodel | Pie | FqPie | Red | DualPi2
+EXAMPLES = (Codel(), FqCodel(ce_threshold_ms=1), Pie(), FqPie(), Red(), DualPi2(ramp_ms=0.4))
 """One of each kind, for tests."""

@@ -5,7 +5,7 @@ use dragstrip_link::far::FarEnd;
 use dragstrip_link::header::{Header, mark};
 use dragstrip_link::meter::Meter;
 use dragstrip_link::model::Packet;
-use dragstrip_link::model::aqm::{Aqm, codel, dualpi2, fq_codel, pie, red};
+use dragstrip_link::model::aqm::{Aqm, codel, dualpi2, fq_codel, fq_pie, pie, red};
 use dragstrip_link::model::effects::delay::JitterShape;
 use dragstrip_link::model::effects::loss::GilbertElliott;
 use dragstrip_link::model::effects::{delay, duplicate, loss, queue};
@@ -103,19 +103,37 @@ fn aqm() -> impl Strategy<Value = Aqm> {
         },
     );
     let gains = || one_of(&[0.0, 0.125, 1000.0], 0.0..10.0);
-    let pie = (ms(), ms(), gains(), gains(), ms(), share()).prop_map(
-        |(target_ms, update_ms, alpha, beta, burst_ms, mark_share)| {
-            Aqm::Pie(pie::Asked {
-                target_ms,
-                update_ms,
-                alpha,
-                beta,
-                burst_ms,
-                ecn: true,
-                mark_share,
-            })
-        },
-    );
+    let pie = (
+        ms(),
+        ms(),
+        gains(),
+        gains(),
+        ms(),
+        share(),
+        0..3usize,
+        0..3u32,
+    )
+        .prop_map(
+            |(target_ms, update_ms, alpha, beta, burst_ms, mark_share, flows, quantum_bytes)| {
+                let pie = pie::Asked {
+                    target_ms,
+                    update_ms,
+                    alpha,
+                    beta,
+                    burst_ms,
+                    ecn: true,
+                    mark_share,
+                };
+                match flows {
+                    0 => Aqm::Pie(pie),
+                    _ => Aqm::FqPie(fq_pie::Asked {
+                        pie,
+                        flows: flows - 1,
+                        quantum_bytes,
+                    }),
+                }
+            },
+        );
     let red = (0..5_000u64, 0..9_000u64, share(), share()).prop_map(
         |(min_bytes, max_bytes, max_share, weight)| {
             Aqm::Red(red::Asked {

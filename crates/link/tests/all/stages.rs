@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use dragstrip_link::config::{Accounting, Config, Direction, StageName};
 use dragstrip_link::header::{Ecn, Header, key};
-use dragstrip_link::model::aqm::{Aqm, codel, dualpi2, fq_codel, pie, red};
+use dragstrip_link::model::aqm::{Aqm, codel, dualpi2, fq_codel, fq_pie, pie, red};
 use dragstrip_link::model::effects::delay::JitterShape;
 use dragstrip_link::model::effects::hosts::HostPath;
 use dragstrip_link::model::effects::loss::GilbertElliott;
@@ -90,6 +90,13 @@ pub fn aqm() -> impl Strategy<Value = Aqm> {
         codel().prop_map(Aqm::Codel),
         codel().prop_map(|asked| Aqm::FqCodel(fq_codel::Asked(asked))),
         pie().prop_map(Aqm::Pie),
+        (pie(), 1..5usize, 300..1515u32).prop_map(|(pie, flows, quantum_bytes)| {
+            Aqm::FqPie(fq_pie::Asked {
+                pie,
+                flows,
+                quantum_bytes,
+            })
+        }),
         red().prop_map(Aqm::Red),
         dualpi2().prop_map(Aqm::DualPi2),
     ]
@@ -376,7 +383,7 @@ proptest! {
 
     #[test]
     fn only_what_reorders_reorders(direction in direction(), arrivals in traffic(), seed: u64) {
-        let ordered = Direction { delay: delay::Asked { reorder: 0.0, jitter_reorders: false, ..direction.delay }, hosts: hosts::Asked { hosts: vec![] }, queue: queue::Asked { aqm: direction.queue.aqm.filter(|aqm| !matches!(aqm, Aqm::FqCodel(_) | Aqm::DualPi2(_))), ..direction.queue }, ..direction };
+        let ordered = Direction { delay: delay::Asked { reorder: 0.0, jitter_reorders: false, ..direction.delay }, hosts: hosts::Asked { hosts: vec![] }, queue: queue::Asked { aqm: direction.queue.aqm.filter(|aqm| !matches!(aqm, Aqm::FqCodel(_) | Aqm::FqPie(_) | Aqm::DualPi2(_))), ..direction.queue }, ..direction };
         let left = delivered(&run(pipeline(&ordered, seed), &arrivals, true));
         prop_assert!(left.is_sorted_by_key(|packet| (packet.index, packet.copy)));
     }

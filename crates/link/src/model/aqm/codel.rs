@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
+use super::fair::check_turns;
 use super::fifo::{Fifo, drops, marks, refuses};
 use super::{Context, Discipline, Kind, Packet};
 use crate::check::{check_ms, check_positive_ms};
@@ -44,21 +45,13 @@ impl Kind for Asked {
     fn check(&self, place: &str) -> Result<()> {
         check_positive_ms(place, "target_ms", self.target_ms)?;
         check_positive_ms(place, "interval_ms", self.interval_ms)?;
-        ensure!(
-            (1..=65_536).contains(&self.flows),
-            "{place}.flows is {}: give 1 to 65536",
-            self.flows
-        );
+        check_turns(place, self.flows, self.quantum_bytes)?;
         if let Some(ms) = self.ce_threshold_ms {
             check_ms(place, "ce_threshold_ms", ms)?;
         }
         ensure!(
             self.ce_threshold_ms.is_some() || !self.ce_threshold_l4s,
             "{place}.ce_threshold_l4s is of a threshold: give ce_threshold_ms too"
-        );
-        ensure!(
-            self.quantum_bytes > 0,
-            "{place}.quantum_bytes is 0: give at least 1"
         );
         Ok(())
     }

@@ -4,9 +4,11 @@
 pub mod codel;
 pub mod dualpi2;
 pub mod fq_codel;
+pub mod fq_pie;
 pub mod pie;
 pub mod red;
 
+mod fair;
 mod fifo;
 
 use std::collections::VecDeque;
@@ -56,6 +58,7 @@ pub enum Aqm {
     Codel(codel::Asked),
     FqCodel(fq_codel::Asked),
     Pie(pie::Asked),
+    FqPie(fq_pie::Asked),
     Red(red::Asked),
     #[serde(rename = "dualpi2")]
     DualPi2(dualpi2::Asked),
@@ -67,6 +70,7 @@ impl Aqm {
             Self::Codel(asked) => asked,
             Self::FqCodel(asked) => asked,
             Self::Pie(asked) => asked,
+            Self::FqPie(asked) => asked,
             Self::Red(asked) => asked,
             Self::DualPi2(asked) => asked,
         }

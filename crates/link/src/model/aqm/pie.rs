@@ -42,8 +42,7 @@ impl Kind for Asked {
     }
 
     fn discipline(&self, context: &Context) -> Box<dyn Discipline> {
-        let draws = Draws::new(context.seed, context.direction, Stream::Named("pie"));
-        Box::new(Pie::new(self.clone(), draws))
+        Box::new(Pie::new(self.clone(), Pie::draws(context)))
     }
 }
 
@@ -74,7 +73,7 @@ pub fn check_gains(place: &str, alpha: f64, beta: f64) -> Result<()> {
 ///
 /// Names are those of the pseudocode in appendix A. The delay is that of the packet that left last
 /// (section 5.2 allows timestamps), and 0 once the queue is empty.
-struct Pie {
+pub struct Pie {
     asked: Asked,
     draws: Draws,
     ticks: Ticks,
@@ -87,7 +86,12 @@ struct Pie {
 }
 
 impl Pie {
-    fn new(asked: Asked, draws: Draws) -> Self {
+    /// The random numbers of a direction.
+    pub fn draws(context: &Context) -> Draws {
+        Draws::new(context.seed, context.direction, Stream::Named("pie"))
+    }
+
+    pub fn new(asked: Asked, draws: Draws) -> Self {
         Self {
             ticks: Ticks::new(ns(asked.update_ms).max(1)),
             burst_allowance_ms: asked.burst_ms,
