@@ -78,10 +78,11 @@ impl Red {
         let weight = self.asked.weight;
         match self.q_time_ns.take() {
             None => self.avg += weight * (self.queue.bytes() as f64 - self.avg),
-            // As if m small packets had come to an empty queue.
+            // As if m small packets had come to an empty queue. m is no whole number: newcomers that
+            // are dropped end an idle time each, and its fractions add up.
             Some(since_ns) if self.packet_ns > 0 => {
-                let m = now_ns.saturating_sub(since_ns) / self.packet_ns;
-                self.avg *= libm::pow(1.0 - weight, m as f64);
+                let m = now_ns.saturating_sub(since_ns) as f64 / self.packet_ns as f64;
+                self.avg *= libm::pow(1.0 - weight, m);
             }
             Some(_) => (),
         }
@@ -195,6 +196,27 @@ mod tests {
         red.put(Packet::new(20, 1000, 1020 * MS, 0), false, &mut gone);
         // 1000 ms idle at 1 ms a packet.
         assert!((red.avg - expected * 0.998f64.powi(1000)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn an_average_comes_down_however_fast_packets_come_to_an_empty_queue() {
+        // From twice the upper threshold to it: 0.998^m is a half after 346.2 packets' time. All are
+        // dropped until then, with less than a packet's time between them.
+        for gap_ns in [10_000, 300_000, 700_000] {
+            let mut red = red(false);
+            (red.avg, red.packet_ns, red.q_time_ns) = (180_000.0, MS, Some(0));
+            let mut dropped = 0;
+            for index in 1..100_000 {
+                let packet = Packet::new(index, 1000, index * gap_ns, 0);
+                let refused = red.put(packet, false, &mut VecDeque::new());
+                if red.avg < 90_000.0 {
+                    break;
+                }
+                assert!(refused.is_some());
+                dropped += 1;
+            }
+            assert_eq!(dropped, 346_226_000 / gap_ns, "{gap_ns}");
+        }
     }
 
     #[test]
