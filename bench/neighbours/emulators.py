@@ -83,6 +83,8 @@ PROGRAMS = {"dragstrip": "dragstrip", "rattan": "rattan", "mahimahi": "mm-link"}
 
 
 def main() -> None:
+    if os.getpid() != 1:
+        sys.exit("peers.py starts this as the first process of fresh namespaces, which it changes")
     command = EMULATORS[sys.argv[1]]
     _prepare()
     for _ in range(int(sys.argv[2])):
