@@ -54,6 +54,23 @@ def test_running_is_counted_where_it_happens():
         assert link > client
 
 
+def test_a_server_is_told_apart_from_the_origin_behind_it():
+    confined = ("unshare", "--pid", "--fork", "--kill-child", "sh", "-c", SPIN)
+    with namespaces() as spaces, contextlib.ExitStack() as children:
+        children.enter_context(running(spaces.command("origin", "sleep", "600")))
+        deadline = time.monotonic() + 20
+        assert RunQueue(spaces).look().confined_ran_s("origin") is None
+        children.enter_context(running(spaces.command("origin", *confined)))
+        alone = None
+        while not alone or alone < 0.03:
+            assert time.monotonic() < deadline, alone
+            queue = RunQueue(spaces)
+            time.sleep(0.4)
+            seen = queue.look()
+            alone, both = seen.confined_ran_s("origin"), seen.ran_s("origin")
+        assert both >= alone
+
+
 def test_an_end_without_processes_says_nothing():
     with namespaces() as spaces:
         seen = RunQueue(spaces).look()

@@ -24,8 +24,9 @@ def _lines(found: LeagueResult, pictures: str) -> Iterator[str]:
         yield from ("", "## Conformance", "", "The points of `dragstrip servers check`.", "")
         rows = map(_conformance, found.conformance)
         yield from _table(("server", "yes", "no", "cannot be checked"), rows)
-    yield from ("", "## Not measured", "")
-    yield from (f"- {said}" for said in found.not_measured)
+    if found.not_measured:
+        yield from ("", "## Not measured", "")
+        yield from (f"- {said}" for said in found.not_measured)
     yield from ("", "## Servers", "")
     for server in found.servers:
         yield f"- **{server.name}**: {server.what}; {server.version}. {server.settings}."

@@ -24,6 +24,9 @@ from dragstrip.study.spec import StudySpec
 LEAST_RUNS = 5
 """Fewest blocks of a cell: fewer have no interval, so no rank."""
 SMALL = "small"
+CONFORMANCE = "conformance"
+"""The points of `dragstrip servers check`, chosen like a discipline."""
+_SMOKE = "smoke"
 
 
 class LeagueRequest(Struct, frozen=True, kw_only=True):
@@ -32,10 +35,15 @@ class LeagueRequest(Struct, frozen=True, kw_only=True):
     family: str = "h3"
     scale: str = "paper"
     disciplines: tuple[str, ...] = ()
-    """Names of disciplines; empty means all."""
+    """Names of disciplines, and `CONFORMANCE`; empty means all in virtual time."""
     pages: tuple[str, ...] = ()
     """Pages of the user, such as a recording."""
     seed: int = 0
+
+    @property
+    def conform(self) -> bool:
+        """Whether servers are checked too."""
+        return CONFORMANCE in self.disciplines or not (self.disciplines or self.scale == _SMOKE)
 
 
 class Cost(Struct, frozen=True, kw_only=True):
@@ -48,18 +56,23 @@ def chosen(asked: LeagueRequest) -> list[Discipline]:
     """Return the disciplines to run, each at its scale. Raises `InputError` for an unknown name."""
     every = {d.name: d for d in known()}
     for name in asked.disciplines:
-        if name not in every:
+        if name not in (names := (*every, CONFORMANCE)):
             raise InputError(
-                f"unknown discipline {name!r}{suggest(name, every)}; choose from {', '.join(every)}"
+                f"unknown discipline {name!r}{suggest(name, names)}; choose from {', '.join(names)}"
             )
     share = Fraction(1) if asked.scale == SMALL else share_of(asked.scale)
     whole = asked.scale != SMALL and share is not None and share >= 1
     wanted = [
         d
         for d in every.values()
-        if (d.name in asked.disciplines if asked.disciplines else whole or not d.full)
+        if (d.name in asked.disciplines if asked.disciplines else _usual(d, whole=whole))
     ]
     return [_scaled(d, asked, share) for d in wanted]
+
+
+def _usual(discipline: Discipline, *, whole: bool) -> bool:
+    """Return whether a discipline runs in a league that names none."""
+    return not discipline.real_time and (whole or not discipline.full)
 
 
 def _scaled(discipline: Discipline, asked: LeagueRequest, share: Fraction | None) -> Discipline:
@@ -72,6 +85,11 @@ def _scaled(discipline: Discipline, asked: LeagueRequest, share: Fraction | None
         return structs.replace(discipline, pages=pages, networks=networks, runs=LEAST_RUNS)
     runs = max(LEAST_RUNS, ceil(discipline.runs * share))
     return structs.replace(discipline, pages=(*discipline.pages, *given), runs=runs)
+
+
+def options_of(discipline: Discipline, options: RunOptions) -> RunOptions:
+    """Return the options with which to run a discipline of a league that has these."""
+    return structs.replace(options, computing=None, jobs=1) if discipline.real_time else options
 
 
 def study_of(
@@ -94,7 +112,7 @@ def study_of(
         runs=discipline.runs,
         seed=asked.seed,
         metrics=metrics,
-        clock=options.clock,
+        clock=options_of(discipline, options).clock,
     )
     return spec.resolve(cache)
 

@@ -7,11 +7,13 @@ import polars as pl
 from msgspec import Struct
 
 from dragstrip.conduct.conformance import ConformanceResult
+from dragstrip.league.disciplines import known
 from dragstrip.league.entries import Absent, Entry, digests
 from dragstrip.league.plan import why_commands
 from dragstrip.league.run import DisciplineRun, League
 from dragstrip.league.standings import Standing, standings
 from dragstrip.model.clock import ClockKind
+from dragstrip.model.page import Page
 from dragstrip.model.stack import differences
 from dragstrip.model.study import Study
 from dragstrip.report.words.wire_evidence import pointers
@@ -21,12 +23,6 @@ from dragstrip.results.observed import Observed, observed
 from dragstrip.results.tables.build import refresh, scan
 from dragstrip.verdict.rules import VERSION
 from dragstrip.visit.objects import find_metric
-
-REAL_TIME_ONLY = (
-    "CPU per byte: no log reports a server's CPU time, and virtual time has at most a price per "
-    "system call. A real-time race on an idle machine shows how much computing matters."
-)
-
 
 _OWN = " of its own choice"
 
@@ -75,6 +71,12 @@ class DisciplineResult(Struct, frozen=True, kw_only=True):
     causes: tuple[GapCause, ...]
     megabits: float | None = None
     """The page's size in Mbit, if goodput is shown too."""
+    real_time: bool = False
+    """Whether the discipline runs in real time in every league."""
+    per: str = ""
+    """``MB`` or ``request``, if the metric is shown per it too; empty if not."""
+    amount: float | None = None
+    """Number of these in the page."""
     said: str = ""
 
     @property
@@ -106,6 +108,7 @@ class LeagueResult(Struct, frozen=True, kw_only=True):
     disciplines: tuple[DisciplineResult, ...]
     conformance: tuple[Conformance, ...]
     not_measured: tuple[str, ...]
+    """Disciplines that this league did not run."""
     hours: float
     """Hours spent so far."""
 
@@ -130,9 +133,19 @@ def result(league: League) -> LeagueResult:
         absent=league.absent,
         disciplines=tuple(_discipline(ran) for ran in league.ran),
         conformance=tuple(_conformance(n, found) for n, found in league.conformance.items()),
-        not_measured=(REAL_TIME_ONLY,),
+        not_measured=tuple(_not_run(league)),
         hours=league.spent_s / 3600,
     )
+
+
+def _not_run(league: League) -> Iterator[str]:
+    """Yield what each discipline that did not run would have measured."""
+    ran = {one.discipline.name for one in league.ran}
+    yield from (f"{d.title}: {d.what}" for d in known() if d.name not in ran)
+
+
+def _amount(page: Page, per: str) -> float:
+    return page.body_bytes * 1e-6 if per == "MB" else float(len(page.resources))
 
 
 def _server(entry: Entry) -> LeagueServer:
@@ -157,7 +170,7 @@ def _discipline(ran: DisciplineRun) -> DisciplineResult:
     d = ran.discipline
     found: list[Standing] = []
     causes: tuple[GapCause, ...] = ()
-    megabits = None
+    megabits = amount = None
     if ran.study and (ran.capsule / MANIFEST).exists():
         capsule = Capsule.open(ran.capsule)
         refresh(capsule)
@@ -166,6 +179,8 @@ def _discipline(ran: DisciplineRun) -> DisciplineResult:
         causes = tuple(_causes(ran, ran.study, table, found))
         if d.goodput and len(ran.study.pages) == 1:
             megabits = ran.study.pages[0].body_bytes * 8e-6
+        if d.per and len(ran.study.pages) == 1:
+            amount = _amount(ran.study.pages[0], d.per)
     return DisciplineResult(
         name=d.name,
         title=d.title,
@@ -182,6 +197,9 @@ def _discipline(ran: DisciplineRun) -> DisciplineResult:
         left_out=ran.left_out,
         causes=causes,
         megabits=megabits,
+        real_time=d.real_time,
+        per=d.per,
+        amount=amount,
         said=ran.said,
     )
 
@@ -193,7 +211,8 @@ def _causes(
     if not far:
         return
     leader = found[0].name
-    cells = list(observed(study, table))
+    # What traffic points to explains waits, not computing.
+    cells = [] if find_metric(ran.discipline.metric).spent else list(observed(study, table))
     for name, command in why_commands(ran.discipline, leader, tuple(far), ran.capsule):
         seen = (
             *_known(study, ran.discipline.about, leader, name),

@@ -21,7 +21,7 @@ from dragstrip.conduct.visits import make_visits
 from dragstrip.conduct.watcher import Watcher
 from dragstrip.league.disciplines import Discipline
 from dragstrip.league.entries import Absent, Entry, admitted
-from dragstrip.league.plan import LeagueRequest, study_of
+from dragstrip.league.plan import LeagueRequest, options_of, study_of
 from dragstrip.model.clock import Clock
 from dragstrip.model.errors import DragstripError, InputError
 from dragstrip.model.study import Study
@@ -115,12 +115,13 @@ def _discipline(
 ) -> DisciplineRun:
     assert options.out
     capsule = options.out / discipline.name
+    trial = options.out / _TRIAL / discipline.name
+    options = options_of(discipline, options)
     study = None
     left_out: tuple[Absent, ...] = ()
     try:
         study = study_of(discipline, entries, asked, options, cache)
         if discipline.runs > 1:
-            trial = options.out / _TRIAL / discipline.name
             left_out = _unfit(study, trial, options)
             names = {one.server for one in left_out}
             able = [entry for entry in entries if entry.name not in names]

@@ -40,18 +40,26 @@ def where(one: DisciplineResult) -> str:
     """Name pages, networks, connections, blocks and client of a discipline."""
     visits = "repeat visits" if one.connections == ("repeat",) else "first visits"
     client = "the load generator" if one.client == "loader" else "a browser"
+    real = "; in real time" if one.real_time else ""
     return (
         f"{', '.join(one.pages)} over {', '.join(one.networks)}; {visits} by {client}; "
-        f"{counted(one.runs, 'block')} per cell; capsule {one.capsule}"
+        f"{counted(one.runs, 'block')} per cell; capsule {one.capsule}{real}"
     )
 
 
 def value(one: DisciplineResult, standing: Standing) -> str:
-    """Write the mean of the metric, with goodput if the discipline shows it."""
+    """Write the mean of the metric, with goodput or its share per MB or request if the discipline
+    shows it."""
     said = amount(standing.value, one.unit)
     if one.megabits and standing.value and len(one.networks) == 1:
         said += f", {one.megabits / standing.value * 1000:.3g} Mbit/s"
+    if one.amount and standing.value:
+        said += f", {_fine(standing.value / one.amount)} per {one.per}"
     return said
+
+
+def _fine(ms: float) -> str:
+    return f"{ms:.2f} ms" if ms >= 1 else f"{ms * 1000:.0f} \N{MICRO SIGN}s"
 
 
 def ratio(standing: Standing) -> str:

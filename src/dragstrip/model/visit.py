@@ -568,6 +568,9 @@ class HostReport(Struct, frozen=True, kw_only=True):
     browser_cpu_s: float | None = None
     """CPU seconds of all the browser's processes; None if unknown."""
     origin_cpu_s: float | None = None
+    """CPU seconds of the server, user and system time. A server that is not ours is observed from
+    outside, without the origin behind it; threads that ended are missing. None if unknown, and for
+    such servers in older evidence."""
     link_cpu_s: float | None = None
     """CPU seconds of the link; None if unknown, and in older evidence."""
     dragstrip_cpu_s: float | None = None

@@ -121,6 +121,8 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
         hosts = _sent_early(link, bed.places(plan.stack)) if silent else ()
         loaded = without_late_stamps(loaded, log.requests, hosts)
     origin_cpu_s = _more(before.cpu_s, log.cpu_s)
+    if origin_cpu_s is None:  # a server that does not report it
+        origin_cpu_s = threads.confined_ran_s("origin")
     timing = loaded.navigation
     document = loaded.outcome == "loaded"
     first_byte_ms = timing.responseStart or None  # 0 means not reached

@@ -30,11 +30,14 @@ class Metric(Struct, frozen=True):
     """Whether the metric is the time of a frame. A paint that is late by a microsecond may then be
     shown 16 ms later."""
 
+    spent: bool = False
+    """Whether the metric adds up time spent, and is not the time until an event."""
+
     @property
     def waits(self) -> bool:
         """Whether the metric is the time until an event. If a load fails before the event, the
         value exceeds the client's time limit."""
-        return self.unit == "ms" and self.better == "lower"
+        return self.unit == "ms" and self.better == "lower" and not self.spent
 
 
 def middle(of: Callable[[Visit], list[float]]) -> Measure:

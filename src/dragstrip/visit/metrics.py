@@ -129,6 +129,12 @@ def _lost(visit: Visit) -> float | None:
     return visit.link.down.dropped + visit.link.up.dropped
 
 
+def _server_cpu_ms(visit: Visit) -> float | None:
+    """Return None where computing takes no time."""
+    spent_s = visit.host.origin_cpu_s if visit.host else None
+    return spent_s * 1000 if spent_s else None
+
+
 def _field(name: str) -> Measure:
     return alone(lambda visit: getattr(visit, name))
 
@@ -410,6 +416,16 @@ METRICS: tuple[Metric, ...] = (
         "delivered bytes / what the link could carry meanwhile",
         "Carlucci et al. 2015",
         _utilisation,
+    ),
+    Metric(
+        "server_cpu_ms",
+        "ms",
+        "lower",
+        "CPU time of the server, user and system, without the origin behind a server that is not "
+        "ours; in virtual time at most the price of its system calls",
+        "CLOCK_PROCESS_CPUTIME_ID, or /proc/PID/task/TID/schedstat",
+        alone(_server_cpu_ms),
+        spent=True,
     ),
     *TRANSFER,
 )

@@ -8,7 +8,7 @@ namespace, so every browser and server is covered, and those of other visits are
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from dragstrip.testbed.net.namespaces import NamespaceName, Namespaces
@@ -24,6 +24,8 @@ class ThreadTime(NamedTuple):
 
     ran_ns: int = 0
     waited_ns: int = 0
+    confined: bool = False
+    """Whether its process has a PID namespace of its own, as a `Program` has."""
 
 
 class TestbedTime:
@@ -40,11 +42,20 @@ class TestbedTime:
 
     def ran_s(self, where: NamespaceName) -> float | None:
         """Return the CPU seconds of all threads in this namespace; None without kernel data."""
-        of = self._of(where)
-        return sum(spent.ran_ns for spent in of) / 1e9 if of else None
+        return _sum_s(self._of(where))
+
+    def confined_ran_s(self, where: NamespaceName) -> float | None:
+        """Return the CPU seconds of the threads in this namespace whose processes have a PID
+        namespace of their own: of a server, without the origin behind it. None if there are
+        none."""
+        return _sum_s([spent for spent in self._of(where) if spent.confined])
 
     def _of(self, where: NamespaceName) -> list[ThreadTime]:
         return [spent for (place, _), spent in self._spent.items() if place == where]
+
+
+def _sum_s(of: Sequence[ThreadTime]) -> float | None:
+    return sum(spent.ran_ns for spent in of) / 1e9 if of else None
 
 
 class RunQueue:
@@ -52,6 +63,7 @@ class RunQueue:
 
     def __init__(self, spaces: Namespaces) -> None:
         self._proc = f"/proc/{spaces.keeper_pid}/root/proc"
+        self._shared = _pid_namespace(f"{self._proc}/1")
         self._places = {os.stat(spaces.path(where)).st_ino: where for where in PLACES}
         self._before = dict(self._look())
 
@@ -62,20 +74,27 @@ class RunQueue:
 
     def _since(self, thread: Thread, now: ThreadTime) -> ThreadTime:
         before = self._before.get(thread, ThreadTime())
-        return ThreadTime(now.ran_ns - before.ran_ns, now.waited_ns - before.waited_ns)
+        return ThreadTime(
+            now.ran_ns - before.ran_ns, now.waited_ns - before.waited_ns, now.confined
+        )
 
     def _look(self) -> Iterator[tuple[Thread, ThreadTime]]:
         for process in os.listdir(self._proc):
             # Processes and threads may end while this reads them.
             with contextlib.suppress(OSError):
                 if process.isdigit() and (where := self._place(process)):
-                    yield from self._threads(where, f"{self._proc}/{process}/task")
+                    yield from self._threads(where, f"{self._proc}/{process}")
 
     def _place(self, process: str) -> NamespaceName | None:
         return self._places.get(os.stat(f"{self._proc}/{process}/ns/net").st_ino)
 
-    def _threads(self, where: NamespaceName, folder: str) -> Iterator[tuple[Thread, ThreadTime]]:
-        for thread in os.listdir(folder):
-            with contextlib.suppress(OSError), open(f"{folder}/{thread}/schedstat") as told:
+    def _threads(self, where: NamespaceName, process: str) -> Iterator[tuple[Thread, ThreadTime]]:
+        confined = _pid_namespace(process) != self._shared
+        for thread in os.listdir(f"{process}/task"):
+            with contextlib.suppress(OSError), open(f"{process}/task/{thread}/schedstat") as told:
                 ran, waited, *_ = told.read().split()
-                yield (where, thread), ThreadTime(int(ran), int(waited))
+                yield (where, thread), ThreadTime(int(ran), int(waited), confined)
+
+
+def _pid_namespace(process: str) -> int:
+    return os.stat(f"{process}/ns/pid").st_ino

@@ -8,6 +8,7 @@ from msgspec import structs
 
 from dragstrip.league.page import write
 from dragstrip.league.result import LeagueResult, result
+from dragstrip.league.words import value, where
 from written_pages import made_league
 
 
@@ -67,6 +68,22 @@ def test_a_gap_has_the_settings_that_its_discipline_is_about(tmp_path):
     ran = structs.replace(ran, discipline=about, study=study)
     found = result(structs.replace(league, ran=(ran,)))
     assert found.disciplines[0].causes[0].seen == ("h2: no priorities; h3: obeys priorities.",)
+
+
+def test_cpu_time_is_shown_per_request_and_traffic_does_not_explain_it(tmp_path):
+    (ran, _), league = (made := made_league(tmp_path, lost={"h2": 4})).ran, made
+    asked = structs.replace(
+        ran.discipline, metric="server_cpu_ms", per="request", real_time=True, name="cpu-requests"
+    )
+    found = result(structs.replace(league, ran=(structs.replace(ran, discipline=asked),)))
+    (cpu,) = found.disciplines
+    standing = structs.replace(cpu.standings[0], value=cpu.amount * 0.25)
+    assert cpu.amount == len(ran.study.pages[0].resources)
+    assert value(cpu, standing).endswith(", 250 \N{MICRO SIGN}s per request")
+    assert where(cpu).endswith("in real time")
+    assert all(not cause.seen for cause in cpu.causes)
+    assert not [said for said in found.not_measured if said.startswith("CPU per request")]
+    assert [said for said in found.not_measured if said.startswith("CPU per byte")]
 
 
 def test_the_json_can_be_read_back(league, tmp_path):

@@ -8,7 +8,15 @@ from msgspec import structs
 from dragstrip.conduct.options import RunOptions
 from dragstrip.league.disciplines import ORDER, known
 from dragstrip.league.entries import Entry, entries, in_discipline
-from dragstrip.league.plan import LEAST_RUNS, LeagueRequest, chosen, cost_of, study_of, why_commands
+from dragstrip.league.plan import (
+    LEAST_RUNS,
+    LeagueRequest,
+    chosen,
+    cost_of,
+    options_of,
+    study_of,
+    why_commands,
+)
 from dragstrip.model.errors import InputError
 from dragstrip.model.stack import NAMES
 from dragstrip.study.presets import find_stack
@@ -29,17 +37,18 @@ def test_every_discipline_becomes_a_study(discipline, tmp_path, monkeypatch):
     )
     assert find_metric(discipline.metric).better == "lower"
     assert set(discipline.about) <= set(NAMES.values())
-    assert study.clock.virtual
+    assert study.clock.virtual != discipline.real_time
     assert study.predicted == (discipline.client == "loader")
     assert len(study.networks) == len(discipline.networks)
     assert cost_of(study, tmp_path / "none", VIRTUAL).visits == len(study.cells()) * 2 * study.runs
 
 
 def test_only_the_full_scale_has_the_large_object():
-    assert [d.name for d in chosen(LeagueRequest())] == list(ORDER)
+    usual = [d.name for d in known() if not d.real_time]
+    assert [d.name for d in chosen(LeagueRequest())] == usual
     for scale in ("0.5", "small", "smoke"):
         assert [d.name for d in chosen(LeagueRequest(scale=scale))] == [
-            n for n in ORDER if n != "bulk-large"
+            n for n in usual if n != "bulk-large"
         ]
     assert [d.name for d in chosen(LeagueRequest(scale="small", disciplines=("bulk-large",)))]
 
@@ -48,6 +57,24 @@ def test_only_the_full_scale_has_the_large_object():
 def test_a_share_never_goes_below_the_runs_of_an_interval(scale, runs):
     (found,) = chosen(LeagueRequest(scale=scale, disciplines=("pages",)))
     assert (found.runs, len(found.networks)) == (runs, 3)
+
+
+def test_computing_is_measured_in_real_time_by_one_visit_at_a_time_and_only_if_named():
+    (found,) = chosen(LeagueRequest(disciplines=("cpu-bytes",)))
+    assert not any(d.name.startswith("cpu") for d in chosen(LeagueRequest()))
+    options = structs.replace(VIRTUAL, jobs=2)
+    assert options_of(found, options) == RunOptions(jobs=1)
+    (pages,) = chosen(LeagueRequest(disciplines=("pages",)))
+    assert options_of(pages, options) == options
+
+
+def test_conformance_is_chosen_like_a_discipline():
+    assert LeagueRequest().conform
+    assert not LeagueRequest(scale="smoke").conform
+    assert not LeagueRequest(disciplines=("pages",)).conform
+    named = LeagueRequest(disciplines=("pages", "conformance"), scale="smoke")
+    assert named.conform
+    assert [d.name for d in chosen(named)] == ["pages"]
 
 
 def test_small_and_smoke_are_one_cell(tmp_path):

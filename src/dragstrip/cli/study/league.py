@@ -18,7 +18,7 @@ from dragstrip.cli.study.conduct import shown
 from dragstrip.cli.study.dry_run import span
 from dragstrip.conduct.options import RunOptions
 from dragstrip.league.entries import Absent, Entry, entries
-from dragstrip.league.plan import LeagueRequest, chosen, cost_of, study_of
+from dragstrip.league.plan import LeagueRequest, chosen, cost_of, options_of, study_of
 from dragstrip.model.errors import InputError
 from dragstrip.study.presets import find_stack
 from dragstrip.study.servers import parse_server, stack_on
@@ -130,7 +130,7 @@ def league(
             options,
             page_cache(),
             absent=absent,
-            conform=scale != "smoke" and not discipline,
+            conform=asked.conform,
             watcher=watcher,
             say=lambda line: console.print(line, highlight=False, markup=False),
         )
@@ -174,7 +174,7 @@ def plan(asked: LeagueRequest, found: list[Entry], options: RunOptions, console:
     visits, seconds = 0, 0.0
     for one in chosen(asked):
         study = study_of(one, found, asked, options, page_cache())
-        cost = cost_of(study, options.out / one.name, options)
+        cost = cost_of(study, options.out / one.name, options_of(one, options))
         visits, seconds = visits + cost.visits, seconds + cost.seconds
         cells = str(len(study.cells()))
         table.add_row(one.title, cells, str(one.runs), str(cost.visits), span(cost.seconds))

@@ -18,6 +18,8 @@ ORDER = (
     "priorities",
     "uploads",
     "early-data",
+    "cpu-bytes",
+    "cpu-requests",
 )
 """Disciplines in the order of the page. Each has a file, and each becomes a capsule."""
 
@@ -37,6 +39,11 @@ class Discipline(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     runs: int
     connections: tuple[ConnectionMode, ...] = ("first",)
     client: Literal["browser", "loader"] = "browser"
+    real_time: bool = False
+    """Whether the discipline runs in real time, one visit at a time, and only if it is named: it
+    measures computing, which needs an idle machine."""
+    per: Literal["", "MB", "request"] = ""
+    """What the metric is also shown per, if the discipline has one page."""
     full: bool = False
     """Whether the discipline runs only at full scale."""
     takes_pages: bool = False

@@ -178,7 +178,6 @@ def _untold_of_programs(log: AccessLog | None) -> Mapping[str, str]:
         + ("; only what the origin gave it is known" if log else ""),
         "idle": "connections that carried no request",
         "transport": "the transport's state, but for TCP's congestion control",
-        "cpu": "the server's CPU time",
     }
     if not log:
         found |= {

@@ -50,7 +50,7 @@ _WORDS = {
     "protocol_share_h3": "Share of answered requests over HTTP/3.",
     "protocol_share_gquic": "Share of answered requests over Google's QUIC.",
     "protocol_share_spdy": "Share of answered requests over SPDY.",
-    "origin_cpu_s": "CPU time of the origin.",
+    "origin_cpu_s": "CPU time of the server.",
     "speed_index_ms": "SpeedIndex: the area above the curve of visual completeness.",
     "vc85_ms": "When the picture was first 85 % complete.",
     "steal_share": "Share of CPU time the hypervisor took away.",

@@ -30,7 +30,8 @@ class OriginLog(Struct, frozen=True, kw_only=True):
     connections: tuple[Connection, ...]
     sockets: tuple[ServedSocket, ...] = ()
     cpu_s: float | None
-    """CPU seconds of the origin since it started; None if another server stands in front of it."""
+    """CPU seconds of the origin since it started; None if another server stands in front of it,
+    which `dragstrip.visit.run_queue` observes instead."""
     congestion: tuple[str, ...] = ()
     """Congestion control of TCP connections as the kernel reports it, for servers that report no
     transport state."""
