@@ -25,7 +25,7 @@ class ThreadTime(NamedTuple):
     ran_ns: int = 0
     waited_ns: int = 0
     confined: bool = False
-    """Whether its process has a PID namespace of its own, as a `Program` has."""
+    """Whether its process has a separate PID namespace, as a `Program` has."""
 
 
 class TestbedTime:
@@ -45,9 +45,8 @@ class TestbedTime:
         return _sum_s(self._of(where))
 
     def confined_ran_s(self, where: NamespaceName) -> float | None:
-        """Return the CPU seconds of the threads in this namespace whose processes have a PID
-        namespace of their own: of a server, without the origin behind it. None if there are
-        none."""
+        """Return the CPU seconds of the threads in this namespace whose processes have a separate
+        PID namespace: of a server, without the origin behind it. None if there are none."""
         return _sum_s([spent for spent in self._of(where) if spent.confined])
 
     def _of(self, where: NamespaceName) -> list[ThreadTime]:
