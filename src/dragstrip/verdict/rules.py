@@ -29,6 +29,7 @@ CHANGES: Mapping[int, tuple[str, ...]] = {
         "Chromium's word that it aborted an answer without a body means that the answer came",
         "a load that loses objects because a server other than ours refuses them or breaks off is "
         "incomplete, which is its stack's result",
+        "the CPU time of a server that is not ours is the server's, not that of other processes",
     ),
     22: (
         "delays that a network plays from a recording, and waits for its grants, are judged moment "
