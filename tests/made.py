@@ -264,6 +264,7 @@ CHANGED = {
     "staple_bytes": 500,
     "certificate_compression": "brotli",
     "retry": True,
+    "ech": "keys",
     "compress": "gzip:6",
     "priorities": False,
     "early_hints": "blocking",
@@ -279,4 +280,7 @@ def plain_stack(field: str) -> Stack:
     """A stack whose protocol and client use the field."""
     quic = field in QUIC_ONLY
     client = {"browser": "loader"} if field in ("fast_open", "post_quantum") else {}
+    if field == "ech":
+        go = {"server": "quic-go", "pacing": False, "priorities": False}
+        return Stack(name="plain", protocol="h2", browser="chromium", **go)
     return Stack(name="plain", protocol="h3" if quic else "h2", **client)

@@ -5,16 +5,20 @@ import time
 from ipaddress import IPv6Address
 
 import pytest
+from msgspec import structs
 
+from dragstrip.model.ech import OWN
 from dragstrip.model.names import Dns, nowhere
 from dragstrip.model.stack import Stack
-from dragstrip.study.presets import find_stack
+from dragstrip.study.presets import find_stack, in_browser
 from dragstrip.testbed.net.layout import one_each
 from dragstrip.testbed.net.wires import RESOLVER_IP
+from dragstrip.testbed.servers.site import port_of
 from dragstrip.testbed.testbed import Testbed
 from dragstrip.testbed.testbed import testbed_of as make_testbed
 
 H2, HTTPS = find_stack("h2"), find_stack("h3-https")
+OTHER_PORT = structs.replace(in_browser(find_stack("quic-go-h2"), "chromium"), ech="keys")
 _ASK = """
 import json, socket, struct, sys
 server, name, kind, patience_s = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
@@ -45,6 +49,20 @@ def bed():
 
 def resolve(bed: Testbed, stack: Stack, dns: Dns | None = None) -> None:
     bed.resolve(stack, dns, seed=1)
+
+
+def test_a_record_of_another_port_has_the_name_of_its_port(bed):
+    """RFC 9460 section 9.1."""
+    resolve(bed, OTHER_PORT)
+    port = port_of(OTHER_PORT.serving)
+    found = ask(bed, f"_{port}._https.a.test", kind=65)
+    assert (found["code"], found["answers"]) == (0, 1)
+    assert OWN.public.hex() in found["said"]
+    assert ask(bed, f"_{port + 1}._https.a.test", kind=65)["code"] == 3
+    (first, _) = bed.resolver.report().lookups
+    assert first.host == "a.test"
+    resolve(bed, structs.replace(OTHER_PORT, ech="none"))
+    assert ask(bed, f"_{port}._https.a.test", kind=65)["code"] == 3
 
 
 def test_it_knows_the_pages_hosts_and_nothing_else(bed):

@@ -5,11 +5,13 @@ use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use base64::prelude::{BASE64_STANDARD, Engine};
 use hickory_proto::op::ResponseCode;
-use hickory_proto::rr::rdata::svcb::{Alpn, IpHint, SVCB, SvcParamKey, SvcParamValue};
+use hickory_proto::rr::rdata::svcb::{Alpn, EchConfigList, IpHint, SVCB, SvcParamKey, SvcParamValue};
 use hickory_proto::rr::rdata::{A, AAAA, HTTPS};
 use hickory_proto::rr::{Name, RData, Record, RecordType};
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use tokio::time::Instant;
 
 /// Priority of an HTTPS record that names no other host (RFC 9460 section 2.4.1).
@@ -45,9 +47,15 @@ pub struct Service {
     pub alpn: Vec<String>,
     #[serde(default)]
     pub port: Option<u16>,
+    /// The name whose addresses serve it; the root stands for the record's own.
+    #[serde(default = "Name::root", deserialize_with = "absolute")]
+    pub target: Name,
     /// Whether the record repeats the name's addresses as hints.
     #[serde(default)]
     pub hints: bool,
+    /// Keys for Encrypted Client Hello, an ECHConfigList in base64 (RFC 9848); empty for none.
+    #[serde(default, deserialize_with = "from_base64")]
+    pub ech: Vec<u8>,
 }
 
 /// One query and its answer. Times are microseconds of the Unix epoch.
@@ -173,6 +181,10 @@ impl Service {
             let hint = SvcParamValue::Ipv4Hint(IpHint(v4));
             parameters.push((SvcParamKey::Ipv4Hint, hint));
         }
+        if !self.ech.is_empty() {
+            let keys = SvcParamValue::EchConfigList(EchConfigList(self.ech.clone()));
+            parameters.push((SvcParamKey::EchConfigList, keys));
+        }
         let v6 = addresses.iter().filter_map(|ip| match ip {
             IpAddr::V6(ip) => Some(AAAA(*ip)),
             IpAddr::V4(_) => None,
@@ -182,8 +194,20 @@ impl Service {
             let hint = SvcParamValue::Ipv6Hint(IpHint(v6));
             parameters.push((SvcParamKey::Ipv6Hint, hint));
         }
-        RData::HTTPS(HTTPS(SVCB::new(SERVICE, Name::root(), parameters)))
+        RData::HTTPS(HTTPS(SVCB::new(SERVICE, self.target.clone(), parameters)))
     }
+}
+
+fn absolute<'de, D: Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
+    let text = String::deserialize(from)?;
+    let mut name = Name::from_ascii(text).map_err(D::Error::custom)?;
+    name.set_fqdn(true);
+    Ok(name)
+}
+
+fn from_base64<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
+    let text = String::deserialize(from)?;
+    BASE64_STANDARD.decode(text).map_err(D::Error::custom)
 }
 
 pub fn now_us() -> u64 {
@@ -247,6 +271,26 @@ mod tests {
         }
         let nothing = answer(&resolver, "other.test", RecordType::A);
         assert_eq!(nothing, (ResponseCode::NXDomain, vec![]));
+    }
+
+    #[test]
+    fn a_record_of_another_port_names_the_host_and_carries_keys() {
+        let name = "_8443._https.a.test";
+        let text = serde_json::json!({"ttl_s": 300, "names": {name: {
+            "addresses": ["10.64.1.1"],
+            "https": {"alpn": ["h2"], "target": "a.test", "ech": "AAEC"},
+        }}});
+        let resolver = Resolver::default();
+        resolver.know(serde_json::from_value(text).unwrap(), true);
+        let (_, said) = answer(&resolver, name, RecordType::HTTPS);
+        assert!(said[0].starts_with("1 a.test. "), "{said:?}");
+        assert!(said[0].contains("ech") && said[0].contains("AAEC"), "{said:?}");
+    }
+
+    #[test]
+    fn keys_that_are_no_base64_are_refused() {
+        let text = serde_json::json!({"alpn": ["h2"], "ech": "?"});
+        assert!(serde_json::from_value::<Service>(text).is_err());
     }
 
     #[tokio::test(start_paused = true)]

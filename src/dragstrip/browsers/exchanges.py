@@ -160,6 +160,7 @@ def _answered(current: _Open, response: dict[str, Any], origin_s: float) -> None
         remote_port=int(response.get("remotePort", 0)),
         from_cache=cached or current.exchange.request.from_cache,
         key_share=details.get("keyExchangeGroup", ""),
+        ech=details.get("encryptedClientHello"),
         signed_by=signer(details.get("serverSignatureAlgorithm")),
         **_phases(response.get("timing"), origin_s),
     )

@@ -249,6 +249,7 @@ _SAY: dict[str, Callable[[object, object], str]] = {
     "staple_bytes": lambda b, a: f"OCSP staple {b} against {a} bytes",
     "certificate_compression": _against("compression of certificates"),
     "retry": _plain("Retry"),
+    "ech": _against("Encrypted Client Hello"),
     "compress": _coding,
     "priorities": _plain("priorities"),
     "early_hints": _against("Early Hints"),

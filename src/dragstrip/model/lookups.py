@@ -1,5 +1,6 @@
 """Evidence of how names were resolved during a visit."""
 
+import re
 from typing import Literal
 
 from msgspec import Struct
@@ -20,3 +21,16 @@ class NameLookup(Struct, frozen=True, kw_only=True):
     """Whether the resolver had to ask upstream."""
     answers: int
     """Records in the answer; 0 if there are none."""
+
+    @property
+    def host(self) -> str:
+        """The host that the name is about: ``a.test`` for ``_8443._https.a.test``."""
+        return _SERVICE.sub("", self.name)
+
+
+def service_name(host: str, port: int | None) -> str:
+    """Return the name of a host's HTTPS record (RFC 9460 section 9.1). `port` is None for 443."""
+    return host if port is None else f"_{port}._https.{host}"
+
+
+_SERVICE = re.compile(r"^_\d+\._https\.")

@@ -11,6 +11,7 @@ from dragstrip.model import servers
 from dragstrip.model.browsers import BROWSERS, TODAY, Browser, find_browser
 from dragstrip.model.chain import ML_DSA, CertificateCompression, CertificateKind, Chain, KeyShare
 from dragstrip.model.coding import Coding, parse_coding
+from dragstrip.model.ech import Ech
 from dragstrip.model.servers import OURS, Records, Server
 
 Protocol = Literal["h1", "h2", "h3", "gquic", "spdy"]
@@ -152,6 +153,11 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """QUIC: the server answers a client without a token with a Retry packet (RFC 9000 section
     8.1.2), which takes a round trip. After it, the limit of three times the bytes received no
     longer applies."""
+    ech: Ech = "none"
+    """Encrypted Client Hello (RFC 9849): `keys`: the name's HTTPS record carries the server's key,
+    and the client hides the name. `stale-keys`: it carries a key that the server has no more, so
+    the server sends its own, and the client connects again (not over QUIC). Only a browser that
+    asks for HTTPS records, and a server that has keys."""
     compress: str = ""
     """Content coding of bodies that can be compressed: ``gzip:1`` to ``gzip:9``, ``br:0`` to
     ``br:11``, ``zstd:1`` to ``zstd:19``, or ``identity`` for none. Empty sends each body as it was
@@ -260,11 +266,22 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             )
         if self.early_data and not (self.resumption and self.tls != "1.2"):
             raise ValueError("early_data needs tls 1.3 and resumption")
-        if self.by_name and not self.loaded_by.https_records:
+        if self.announced and not self.loaded_by.https_records:
             able = ", ".join(name for name, b in BROWSERS.items() if b.https_records)
+            needing = "ech" if not self.by_name else f"discovery = {self.discovery!r}"
             raise ValueError(
-                f"browser {self.browser} asks for no HTTPS records, which discovery = "
-                f"{self.discovery!r} needs; choose a browser that does: {able}"
+                f"browser {self.browser} asks for no HTTPS records, which {needing} needs; choose "
+                f"a browser that does: {able}"
+            )
+        if self.ech != "none" and not serving.ech:
+            able = ", ".join(name for name, s in servers.known().items() if s.ech)
+            raise ValueError(f"server {self.server} has no keys for ech; choose from {able}")
+        if self.ech != "none" and self.tls != "1.3":
+            raise ValueError(f"ech {self.ech} needs tls 1.3")
+        if self.ech == "stale-keys" and self.transport == "quic":
+            raise ValueError(
+                "ech stale-keys needs TCP: over QUIC Chromium does not connect again, and the load "
+                "fails"
             )
         if self.discovery == "as-recorded" and self.server != OURS:
             raise ValueError(f"server {self.server} cannot serve each host as it was recorded")
@@ -402,7 +419,9 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     def announced(self) -> tuple[str, ...]:
         """The protocols that each host's HTTPS record names, in order (RFC 9460 section 7.1); empty
         without such records."""
-        return ("h3", "h2") if self.by_name else ()
+        if self.by_name or (self.ech != "none" and self.transport == "quic"):
+            return ("h3", "h2")
+        return ("h2",) if self.ech != "none" else ()
 
     @property
     def by_name(self) -> bool:
@@ -535,6 +554,7 @@ _LATER = (
     "staple_bytes",
     "certificate_compression",
     "retry",
+    "ech",
 )
 """Fields added later, which count in a fingerprint only if they are set."""
 _RANGES = (
@@ -683,6 +703,14 @@ _WORDS: Mapping[str, tuple[str, Any]] = {
         lambda v: "certificates as they are" if v == "none" else f"certificates in {v}",
     ),
     "retry": ("address validation", _either("a Retry first", "no Retry")),
+    "ech": (
+        "Encrypted Client Hello",
+        {
+            "none": "no Encrypted Client Hello",
+            "keys": "Encrypted Client Hello, with the key from the name's HTTPS record",
+            "stale-keys": "Encrypted Client Hello, with a stale key in the name's HTTPS record",
+        }.__getitem__,
+    ),
     "compress": (
         "content coding",
         lambda v: f"content coding {v}" if v else "bodies coded as recorded",

@@ -82,6 +82,9 @@ class Request(Struct, frozen=True, kw_only=True):
     """The server's port; 0 if unknown."""
     key_share: str = ""
     """The group in which the connection's keys were exchanged; empty if the browser did not say."""
+    ech: bool | None = None
+    """Whether the server took the encrypted ClientHello (RFC 9849); None if the browser did not
+    say, and in older capsules."""
     signed_by: str = ""
     """The kind of key with which the server signed the connection's handshake: `ecdsa`, `rsa`,
     `ml-dsa-44`, `ml-dsa-65`, or TLS's number of the scheme; empty if the browser did not say."""
@@ -293,6 +296,9 @@ class Connection(Struct, frozen=True, kw_only=True):
     retried: bool | None = None
     """Whether the client came back with the token of a Retry packet; None if the server does not
     report it, and in older capsules."""
+    ech: bool | None = None
+    """Whether the ClientHello was encrypted, and the server had the key (RFC 9849); None if the
+    server does not report it, and in older capsules."""
     error: str = ""
     """Why the handshake failed; empty if it succeeded."""
     transport: Transport | None = None

@@ -51,7 +51,7 @@ def bridge_study(
     twins = {n.name: without_loss(n) for n in networks if bridge.tells(LOSS) and _loses(n)}
     built = BuiltBridge(bridge)
     asks = [n for n in (*networks, *twins.values()) if n.resolver and bridge.tells(NAMES)]
-    need = any(stack.by_name for stack in built.stacks.values())
+    need = any(stack.announced for stack in built.stacks.values())
     nameless = {} if need else {n.name: without_names(n) for n in asks}
     copies = [*twins.values(), *nameless.values()]
     _check_worth(built, copies, factors)

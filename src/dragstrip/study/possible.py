@@ -120,9 +120,10 @@ def _check_names(networks: Sequence[Network], stacks: Sequence[Stack], *, live: 
     """Raise `InputError` for a resolver that a stack's browser cannot ask, or that it lacks."""
     for network, stack in product(networks, stacks):
         browser, ask = stack.loaded_by, network.ask
-        if stack.by_name and ask == "none":
+        if stack.announced and ask == "none":
+            told = "finds HTTP/3" if stack.by_name else "gets the server's key"
             raise InputError(
-                f"stack {stack.name!r} finds HTTP/3 by its host's HTTPS record, and network "
+                f"stack {stack.name!r} {told} by its host's HTTPS record, and network "
                 f"{network.name!r} has no resolver: give it dns = {{ delay_ms = 10 }}"
             )
         if ask == "none":

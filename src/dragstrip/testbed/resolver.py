@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from dragstrip.model.lookups import NameLookup
+from dragstrip.model.lookups import NameLookup, service_name
 from dragstrip.model.names import Dns, nowhere
 from dragstrip.model.network import Network
 from dragstrip.model.visit import NamesReport
@@ -30,6 +30,14 @@ class Service(Struct, frozen=True, kw_only=True):
     port: int | None = None
     hints: bool = True
     """Whether it repeats the host's addresses."""
+    ech: bytes = b""
+    """Its keys for Encrypted Client Hello, an ECHConfigList (RFC 9848); empty for none."""
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """In the words of the resolver."""
+        said: dict[str, Any] = msgspec.to_builtins(self)
+        return said
 
 
 class _Log(Struct, frozen=True):
@@ -56,14 +64,20 @@ class Resolver:
         """Answer for these hosts from now on, over the path that `dns` describes; None answers at
         once. Open connections are closed, and so is the log. `unknown` hosts take a recursive
         look-up; `forget` empties the cache. Raises `TestbedError`."""
-        names = {
+        entries = {
             host: {
                 "addresses": [ip, nowhere(ip)] if dns and dns.broken_ipv6 else [ip],
                 "upstream_ms": dns.upstream_ms if dns and host in unknown else 0.0,
-                **({"https": msgspec.to_builtins(services[host])} if host in services else {}),
+                **({"https": services[host].fields} if host in services else {}),
             }
             for host, ip in addresses.items()
         }
+        ported = {
+            service_name(host, s.port): {**entries[host], "https": {**s.fields, "target": host}}
+            for host, s in services.items()
+            if s.port is not None
+        }
+        names = {**entries, **ported}
         self._ask("close")
         self._ask("names", names=names, ttl_s=(dns or Dns()).ttl_s, forget=forget)
         self._process.ask("log", _Log)

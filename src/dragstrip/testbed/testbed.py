@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dragstrip.model.ech import announced
 from dragstrip.model.family import Family, family_of
 from dragstrip.model.names import Dns
 from dragstrip.model.page import Page
@@ -65,7 +66,11 @@ class Testbed:
             return
         hosts = addresses_of(stack.serving, self.addresses)
         port = port_of(stack.serving)
-        service = Service(alpn=stack.announced, port=None if port == PORT else port)
+        service = Service(
+            alpn=stack.announced,
+            port=None if port == PORT else port,
+            ech=announced(stack.ech),
+        )
         self.resolver.begin(
             dns,
             hosts,

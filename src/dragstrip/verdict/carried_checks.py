@@ -31,6 +31,8 @@ def _of_log(connection: Connection, stack: Stack) -> Iterator[str]:
     own = stack.own
     if "key_share" not in own and connection.key_share not in (None, stack.key_share):
         yield f"keys were exchanged in {connection.key_share}, not {stack.key_share}"
+    if connection.ech not in (None, stack.ech != "none"):
+        yield _hello(bool(connection.ech))
     if connection.certificate is None:
         return
     for what, told, asked in (
@@ -55,12 +57,18 @@ def _of_browser(request: Request, stack: Stack) -> Iterator[str]:
     if "key_share" not in stack.own and request.key_share not in ("", stack.key_share):
         yield f"keys were exchanged in {request.key_share}, not {stack.key_share}"
     keys = "ecdsa" if stack.certificate.endswith("-size") else stack.certificate
+    if request.ech not in (None, stack.ech != "none"):
+        yield _hello(bool(request.ech))
     if request.signed_by not in ("", keys):
         yield f"the server signed with {request.signed_by}, not {keys}"
     yield from _too_small(request.certificate_bytes, stack)
     asked = stack.certificate_bytes or 0
     if request.certificate_bytes is not None and request.certificate_bytes < asked:
         yield f"the certificate chain has {request.certificate_bytes} bytes, not {asked}"
+
+
+def _hello(encrypted: bool) -> str:
+    return f"the ClientHello was {'' if encrypted else 'not '}encrypted"
 
 
 def _too_small(bytes_shown: int | None, stack: Stack) -> Iterator[str]:

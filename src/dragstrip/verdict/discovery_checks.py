@@ -75,16 +75,16 @@ def announced(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
     """Yield reasons if a name lacked the HTTPS record that the stack promises, if the browser did
     not ask for it, or if it used TCP first although QUIC was announced and no QUIC packet was
     lost."""
-    if not stack.by_name or visit.names is None:
+    if not stack.announced or visit.names is None:
         return
     path = visit.names.path
     lost = path.down.dropped or path.up.dropped
-    asked = {x.name: x.answers for x in visit.names.lookups if x.kind == "HTTPS"}
+    asked = {x.host: x.answers for x in visit.names.lookups if x.kind == "HTTPS"}
     hosts = _by_host(visit)
     bare = [host for host in hosts if asked.get(host) == 0]
     if bare:
         yield Reason("stack-drift", f"names have no HTTPS record: {some(bare)}")
-    looked = {x.name for x in visit.names.lookups}
+    looked = {x.host for x in visit.names.lookups}
     unasked = [host for host in hosts if host in looked and host not in asked]
     if unasked and not lost:
         yield Reason("stack-drift", f"the browser asked for no HTTPS record of {some(unasked)}")

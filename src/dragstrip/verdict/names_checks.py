@@ -97,5 +97,5 @@ def _told(lookups: Sequence[NameLookup]) -> dict[str, int]:
     times: dict[str, list[int]] = defaultdict(list)
     for lookup in lookups:
         if lookup.answers and lookup.kind in _ADDRESSES:
-            times[lookup.name].append(lookup.answered_us)
+            times[lookup.host].append(lookup.answered_us)
     return {name: min(all_us) for name, all_us in times.items()}

@@ -9,7 +9,7 @@ def lookups(visit: Visit) -> int | None:
     """Queries for the page's hosts that reached the resolver; None without a resolver."""
     if visit.names is None:
         return None
-    return sum(x.name in visit.addresses for x in visit.names.lookups)
+    return sum(x.host in visit.addresses for x in visit.names.lookups)
 
 
 def waited_ms(visit: Visit) -> float | None:

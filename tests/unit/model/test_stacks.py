@@ -19,6 +19,9 @@ from dragstrip.study.presets import find_stack, in_browser, stacks
 
 HOSTS = {"a.test": "10.0.0.1"}
 
+QUIC_GO_H3 = {"protocol": "h3", "server": "quic-go", "browser": "chromium"}
+QUIC_GO = {"server": "quic-go", "pacing": False, "priorities": False}
+
 STUDY = """
 pages = ["synth:2x1KB"]
 networks = ["LTE"]
@@ -156,11 +159,15 @@ def test_a_coding_that_no_one_has_is_refused(wrong, said):
         ({"certificate_compression": "zlib"}, "zlib: choose from none, brotli"),
         ({"key_share": "P-256", "early_data": True}, "P-256 allows no early data"),
         ({"server": "nginx", "pacing": False, "priorities": False, "key_share": "P-256"}, "itself"),
+        ({"browser": "chromium", "ech": "keys"}, "dragstrip-origin has no keys for ech; choose"),
+        ({**QUIC_GO, "ech": "keys"}, "headless-shell asks for no HTTPS records, which ech needs"),
+        ({**QUIC_GO, "browser": "chromium", "ech": "keys", "tls": "1.2"}, "ech keys needs tls 1.3"),
+        ({**QUIC_GO_H3, "ech": "stale-keys"}, "ech stale-keys needs TCP"),
     ],
 )
 def test_a_handshake_that_no_one_has_is_refused(wrong, said):
     with pytest.raises(ValueError, match=said):
-        Stack(name="wrong", protocol="h2", **wrong)
+        Stack(**{"name": "wrong", "protocol": "h2", **wrong})
 
 
 def test_servers_that_are_not_ours_show_certificates_of_any_size():

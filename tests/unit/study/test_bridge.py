@@ -9,7 +9,7 @@ from dragstrip.model.bridge import FACTORS, KNOWN, REST, Bridge, BuiltBridge
 from dragstrip.model.errors import InputError
 from dragstrip.model.orders import passed
 from dragstrip.model.stack import Stack
-from dragstrip.study.presets import find_stack, stacks
+from dragstrip.study.presets import find_stack, in_browser, stacks
 
 NAMES = [s.name for s in stacks().values() if s.browser == "chromium-headless-shell"]
 
@@ -94,6 +94,12 @@ def test_what_is_spent_before_the_first_byte_is_a_factor(name, fields, factors):
     found = between(stock, structs.replace(stock, name="other", **fields))
     assert sorted(names(found)) == sorted(factors)
     assert found.bundled == ()
+
+
+def test_an_encrypted_hello_is_a_factor():
+    plain = in_browser(find_stack("quic-go-h2"), "chromium")
+    hidden = structs.replace(plain, name="hidden", ech="stale-keys")
+    assert names(between(plain, hidden)) == ["ech"]
 
 
 def test_two_stacks_one_factor_apart_have_nothing_between():

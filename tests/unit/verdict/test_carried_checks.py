@@ -20,6 +20,8 @@ SIZES = {
 
 
 def stack(name: str = "h3", **fields: object) -> Stack:
+    if "ech" in fields:
+        return structs.replace(find_stack("quic-go-h2"), browser="chromium", **fields)
     kind = str(fields.get("certificate", "ecdsa"))
     client = {"browser": "loader"} if kind in ("ml-dsa-44", "ml-dsa-65") else {}
     return structs.replace(find_stack(name), **client, **fields)
@@ -37,6 +39,7 @@ def visit(of: Stack, **lie: object) -> Visit:
         "certificate_compression": of.certificate_compression,
         "certificate_bytes": SIZES[of.certificate] * of.chain_length // 2,
         "retried": of.retry,
+        "ech": of.ech != "none",
         **lie,
     }
     (connection,) = base.connections
@@ -66,6 +69,8 @@ HONEST = [
     {"certificate": "ml-dsa-65-size", "certificate_compression": "brotli"},
     {"scts": 3, "staple_bytes": 500},
     {"retry": True},
+    {"ech": "keys"},
+    {"ech": "stale-keys"},
 ]
 
 
@@ -75,7 +80,8 @@ def test_an_honest_handshake_is_believed(fields):
     assert details(visit(of), of) == []
     assert details(visit(of, staple_bytes=(of.staple_bytes or -40) + 40), of) == []
     keys = "ecdsa" if of.certificate.endswith("-size") else of.certificate
-    assert details(reported(of, key_share=of.key_share, signed_by=keys), of) == []
+    hidden = of.ech != "none"
+    assert details(reported(of, key_share=of.key_share, signed_by=keys, ech=hidden), of) == []
 
 
 @pytest.mark.parametrize(
@@ -99,6 +105,9 @@ def test_an_honest_handshake_is_believed(fields):
         ),
         ({}, {"certificate_compression": "zlib"}, "compression is zlib, not none"),
         ({"retry": True}, {"retried": False}, "no Retry was sent to the client of a.test"),
+        ({"ech": "keys"}, {"ech": False}, "the ClientHello was not encrypted"),
+        ({"ech": "stale-keys"}, {"ech": False}, "the ClientHello was not encrypted"),
+        ({}, {"ech": True}, "the ClientHello was encrypted"),
         ({}, {"retried": True}, "1 connections got a Retry, but the stack has none"),
     ],
 )
@@ -116,6 +125,7 @@ def test_each_lie_of_the_server_is_drift(fields, lie, said):
         ({"certificate": "ml-dsa-44-size"}, {"signed_by": "ml-dsa-44"}, "not ecdsa"),
         ({"certificate": "rsa"}, {"certificate_bytes": 1040}, "1040 bytes, and rsa has 1200"),
         ({"certificate_bytes": 4000}, {"certificate_bytes": 1040}, "1040 bytes, not 4000"),
+        ({}, {"ech": True}, "the ClientHello was encrypted"),
     ],
 )
 def test_the_browser_catches_what_the_log_hides(fields, told, said):
@@ -135,6 +145,7 @@ SILENT = dict.fromkeys(
         "certificate_compression",
         "certificate_bytes",
         "retried",
+        "ech",
     )
 )
 

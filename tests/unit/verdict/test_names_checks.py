@@ -9,7 +9,7 @@ from dragstrip.model.lookups import NameLookup
 from dragstrip.model.names import Dns
 from dragstrip.model.thresholds import DEFAULTS
 from dragstrip.model.visit import Connection, LinkReport, NamesReport, Visit
-from dragstrip.study.presets import find_stack
+from dragstrip.study.presets import find_stack, in_browser
 from dragstrip.verdict.discovery_checks import announced
 from dragstrip.verdict.discovery_checks import discovered as discovered_by_answers
 from dragstrip.verdict.names_checks import resolved
@@ -136,6 +136,25 @@ BOTH = (lookup(), lookup("HTTPS"))
 )
 def test_each_lie_about_https_records_is_caught(lie, why):
     assert any(why in reason for reason in discovered(lie)), discovered(lie)
+
+
+ECH = structs.replace(in_browser(find_stack("quic-go-h2"), "chromium"), ech="keys")
+
+
+@pytest.mark.parametrize(
+    ("lookups", "why"),
+    [
+        (
+            (lookup(), lookup("HTTPS", answers=0)),
+            ["names have no HTTPS record: a.test"],
+        ),
+        ((lookup(),), ["the browser asked for no HTTPS record of a.test"]),
+        (BOTH, []),
+        ((lookup(), lookup("HTTPS", name="_8443._https.a.test")), []),  # of another port
+    ],
+)
+def test_a_key_comes_by_a_record_too(lookups, why):
+    assert discovered(visit(*lookups), ECH) == [f"stack-drift: {said}" for said in why]
 
 
 @pytest.mark.parametrize(

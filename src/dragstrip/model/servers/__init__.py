@@ -47,7 +47,8 @@ class AccessLog(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     `fields` maps names to the log's keys; ``a.b`` is a nested key, and ``a|b`` means the first of
     two keys that is not empty. The names are `ended` or `began` (since the Unix epoch), `took`
     (since the request's headers arrived), `port` (the client's), `protocol`, `method`, `host`,
-    `path` and `status`. They may also be `bytes` (of body) and `resumed`, if the server logs these.
+    `path` and `status`. They may also be `bytes` (of body), `resumed` and `ech` (whether the
+    handshake's ClientHello was encrypted), if the server logs these.
     """
 
     fields: Mapping[str, str]
@@ -67,7 +68,7 @@ class AccessLog(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         needed = {moment, "took", "port", "protocol", "method", "host", "path", "status"}
         if lacking := needed - set(self.fields):
             raise ValueError(f"fields lacks {', '.join(sorted(lacking))}")
-        if unknown := set(self.fields) - needed - {"bytes", "resumed"}:
+        if unknown := set(self.fields) - needed - {"bytes", "resumed", "ech"}:
             raise ValueError(f"fields has the unknown {', '.join(sorted(unknown))}")
 
 
@@ -91,6 +92,9 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
     """Address families at which it can listen."""
     tls_record: Records | None = None
     """TLS records that the server sends; None if unknown."""
+    ech: bool = False
+    """Whether it takes keys for Encrypted Client Hello (RFC 9849), which its configuration gets as
+    `ech`."""
     make: Mapping[str, str] = {}
     """Built-in properties that no stack can change."""
     fixed: Mapping[str, Mapping[str, Any]] = {}

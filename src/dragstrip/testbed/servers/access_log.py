@@ -34,6 +34,7 @@ class AccessLine(Struct, frozen=True, kw_only=True):
     size: int | None
     """Bytes of the body that were handed to the transport; None if the log does not say."""
     resumed: bool = False
+    ech: bool | None = None
 
     @property
     def url(self) -> str:
@@ -115,6 +116,7 @@ def _line(text: bytes, form: AccessLog, where: str) -> AccessLine:
             status=int(told("status", 0)),  # empty, or 000, if the client gave up before an answer
             size=int(told("bytes")) if "bytes" in form.fields else None,
             resumed="resumed" in form.fields and _said(said, form),
+            ech=bool(told("ech", otherwise=False)) if "ech" in form.fields else None,
         )
     except (TypeError, ValueError) as error:
         raise TestbedError(
@@ -192,6 +194,7 @@ def connections(lines: Sequence[AccessLine]) -> tuple[Connection, ...]:
             client_port=port,
             t_us=line.began_us,
             resumed=line.resumed,
+            ech=line.ech,
         )
         for (port, protocol), line in first.items()
     )

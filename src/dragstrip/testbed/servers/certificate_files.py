@@ -24,6 +24,15 @@ class CertificateFiles:
             self._written[chain] = self._write(chain, len(self._written))
         return self._written[chain]
 
+    def of(self, host: str, chain: Chain) -> Mapping[str, str]:
+        """Return the paths of `certificate` and `key` of a host that is not the page's."""
+        paths = {}
+        for what, text in self._site.certificate(host, chain).items():
+            file = self._site.folder / f"{host}-{what}.pem"
+            file.write_text(text)
+            paths[what] = str(file)
+        return paths
+
     def _write(self, chain: Chain, before: int) -> Paths:
         folder, hosts = self._site.folder, self._site.certificates(chain)
         tail = f"-{before}" if before else ""

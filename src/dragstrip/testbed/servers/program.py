@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from dragstrip.model import ech
 from dragstrip.model.family import family_of, place
 from dragstrip.model.page import Page
 from dragstrip.model.servers import Server
@@ -205,6 +206,18 @@ class Program:
             "tls": stack.tls,
             "resumption": stack.resumption,
             "early_data": stack.early_data,
+            "ech": [self._ech(stack)] if stack.ech != "none" else [],
+        }
+
+    def _ech(self, stack: Stack) -> dict[str, Any]:
+        """Return the server's key for Encrypted Client Hello, with the certificate that it shows to
+        a client that used another key."""
+        shown = self._certificates.of(ech.PUBLIC_NAME, stack.chain)
+        return {
+            "config": b64encode(ech.OWN.config).decode(),
+            "key": b64encode(ech.OWN.private).decode(),
+            "certificate": shown["certificate"],
+            "private": shown["key"],
         }
 
     def _server_at(

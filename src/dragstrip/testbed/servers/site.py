@@ -42,6 +42,10 @@ class ServerSite:
         empty name has those for all hosts."""
         return self.origin.certificates(list(self.addresses), chain)
 
+    def certificate(self, host: str, chain: Chain = _USUAL) -> dict[str, str]:
+        """Return the PEM text of `certificate` and `key` of a host that may not be the page's."""
+        return self.origin.certificates([host], chain)[host]
+
 
 class RunningProgram(Protocol):
     """A running server. Every method may raise `TestbedError`."""

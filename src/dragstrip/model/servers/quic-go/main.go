@@ -28,6 +28,10 @@ type settings struct {
 	EarlyData  bool   `json:"early_data"`
 	TicketKey  string `json:"ticket_key"`
 	Upstream   string
+	ECH        []struct {
+		Config, Key              []byte
+		Certificate, Private string
+	}
 	Log        string
 	Servers    []struct {
 		Certificates []struct{ Certificate, Key string }
@@ -45,6 +49,7 @@ type line struct {
 	Status   int     `json:"status"`
 	Bytes    int64   `json:"bytes"`
 	Resumed  bool    `json:"resumed"`
+	ECH      bool    `json:"ech"`
 }
 
 // A response that counts what is written to it.
@@ -95,6 +100,13 @@ func security(s settings) *tls.Config {
 			made.Certificates = append(made.Certificates, pair)
 		}
 	}
+	for _, own := range s.ECH {
+		pair, err := tls.LoadX509KeyPair(own.Certificate, own.Private)
+		must(err)
+		made.Certificates = append(made.Certificates, pair)
+		made.EncryptedClientHelloKeys = append(made.EncryptedClientHelloKeys,
+			tls.EncryptedClientHelloKey{Config: own.Config, PrivateKey: own.Key, SendAsRetry: true})
+	}
 	made.SessionTicketsDisabled = !s.Resumption
 	if s.Resumption {
 		text, err := os.ReadFile(s.TicketKey)
@@ -134,6 +146,7 @@ func pages(s settings) http.Handler {
 				Began: float64(began.UnixMicro()) / 1e6, Took: time.Since(began).Seconds(),
 				Port: port, Protocol: r.Proto, Method: r.Method, Host: r.Host, Path: r.RequestURI,
 				Status: answer.status, Bytes: answer.bytes, Resumed: r.TLS.DidResume,
+				ECH: r.TLS.ECHAccepted,
 			})
 			one.Lock()
 			defer one.Unlock()
