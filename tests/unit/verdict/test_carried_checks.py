@@ -167,6 +167,14 @@ def test_another_server_exchanges_keys_as_it_likes():
     assert details(reported(of, key_share="X25519MLKEM768", signed_by="ecdsa"), of) == []
 
 
+def test_chromium_proves_the_kind_of_another_servers_certificate_and_firefox_cannot():
+    of = structs.replace(find_stack("nginx-h2"), certificate="rsa")
+    assert details(reported(of, signed_by="rsa"), of) == []
+    (lie,) = details(reported(of, signed_by="ecdsa"), of)
+    assert "the server signed with ecdsa, not rsa" in lie
+    assert details(reported(of, signed_by=""), of) == []  # as Firefox reports
+
+
 def test_a_client_with_a_token_gets_no_retry():
     of = stack(retry=True)
     again = structs.replace(visit(of, retried=False), connection="repeat")
