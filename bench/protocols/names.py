@@ -35,7 +35,7 @@ STACKS = {
 USED = {"udp": ("shell", "whole"), "doh": ("whole", "quic")}
 ASKED = {"udp": "UDP", "doh": "HTTPS"}
 ROUND_TRIPS = {"udp": 1, "doh": 3}
-"""To the resolver: by HTTPS, one for TCP, one for TLS and one for the query."""
+"""Round trips to the resolver: by HTTPS, one for TCP, one for TLS and one for the query."""
 AGAIN_MS = {
     ("udp", "shell"): 5005.0,
     ("udp", "whole"): 1000.0,

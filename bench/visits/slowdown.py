@@ -67,7 +67,7 @@ def make(folder: Path, name: str, times: int) -> None:
 
 
 def computing(folder: Path, size_mb: int) -> Path:
-    """Write a page whose script fills and reads so many MB."""
+    """Write a page whose script fills and reads `size_mb` MB."""
     filled = f"new Uint8Array({size_mb} << 20).fill(1)"
     script = f"<script>for (const x of {filled}) if (!x) break</script>"
     home = Recorded(

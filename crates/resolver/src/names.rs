@@ -7,7 +7,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use hickory_proto::op::ResponseCode;
-use hickory_proto::rr::rdata::svcb::{Alpn, EchConfigList, IpHint, SVCB, SvcParamKey, SvcParamValue};
+use hickory_proto::rr::rdata::svcb::{
+    Alpn, EchConfigList, IpHint, SVCB, SvcParamKey, SvcParamValue,
+};
 use hickory_proto::rr::rdata::{A, AAAA, HTTPS};
 use hickory_proto::rr::{Name, RData, Record, RecordType};
 use serde::de::Error;
@@ -284,7 +286,10 @@ mod tests {
         resolver.know(serde_json::from_value(text).unwrap(), true);
         let (_, said) = answer(&resolver, name, RecordType::HTTPS);
         assert!(said[0].starts_with("1 a.test. "), "{said:?}");
-        assert!(said[0].contains("ech") && said[0].contains("AAEC"), "{said:?}");
+        assert!(
+            said[0].contains("ech") && said[0].contains("AAEC"),
+            "{said:?}"
+        );
     }
 
     #[test]

@@ -31,11 +31,11 @@ class Service(Struct, frozen=True, kw_only=True):
     hints: bool = True
     """Whether it repeats the host's addresses."""
     ech: bytes = b""
-    """Its keys for Encrypted Client Hello, an ECHConfigList (RFC 9848); empty for none."""
+    """Keys for Encrypted Client Hello, an ECHConfigList (RFC 9848); empty for none."""
 
     @property
     def fields(self) -> dict[str, Any]:
-        """In the words of the resolver."""
+        """The record in the words of the resolver."""
         said: dict[str, Any] = msgspec.to_builtins(self)
         return said
 
