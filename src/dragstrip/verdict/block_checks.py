@@ -11,6 +11,9 @@ from dragstrip.verdict.content_checks import asked_for, behind
 from dragstrip.verdict.loss_checks import uneven_losses
 from dragstrip.verdict.request_checks import some
 
+_HOLD_NO_LOAD = ("XHR", "Fetch", "Ping", "Preflight")
+"""Types of requests for which the load event does not wait."""
+
 Against = Mapping[str, tuple[Reason, ...]]
 """Reasons against visits, by name of their stack."""
 
@@ -38,24 +41,39 @@ def uneven_misses(visits: Sequence[Visit]) -> dict[str, Reason]:
     Such requests are compared by host and path, because their queries are often random. Only
     requests before the load event count, because later ones do not affect the load. Requests seen
     in the rehearsal belong to the page and are ignored: a beacon comes before or after the load
-    event, depending on the load.
+    event, depending on the load. So are reports of a script, which hold no load, that came when the
+    loads of the other stacks had ended: those stacks were too fast for them.
     """
-    met = {v.stack: Counter(s.address for s in _missed_before_load(v)) for v in visits}
-    loaded = [v.stack for v in visits if v.outcome == "loaded"]
+    loaded = [v for v in visits if v.outcome == "loaded"]
     if len(loaded) < 2:
         return {}
-    common = met[loaded[0]]
-    for stack in loaded[1:]:
-        common = common & met[stack]
-    return {
-        stack: Reason(
-            "replay-miss",
-            "the recording lacks requests that other stacks of the block did not make: "
-            + some(met[stack] - common),
-        )
-        for stack in loaded
-        if met[stack] - common
-    }
+    ends_ms = sorted(v.plt_ms or 0.0 for v in loaded)
+    met = {v.stack: Counter(s.address for s in _missed_before_load(v)) for v in loaded}
+    common = met[loaded[0].stack]
+    for visit in loaded[1:]:
+        common = common & met[visit.stack]
+    found = {}
+    for visit in loaded:
+        other_ms = ends_ms[-2] if visit.plt_ms == ends_ms[-1] else ends_ms[-1]
+        late = {s.address for s in _missed_before_load(visit) if _reports(visit, s, other_ms)}
+        if own := [address for address in met[visit.stack] - common if address not in late]:
+            found[visit.stack] = Reason(
+                "replay-miss",
+                "the recording lacks requests that other stacks of the block did not make: "
+                + some(own),
+            )
+    return found
+
+
+def _reports(visit: Visit, served: Served, after_ms: float) -> bool:
+    """Return whether a script made this request later than `after_ms`, and the load does not wait
+    for it."""
+    waits = parse_done(visit.done).kind != "load"
+    return (
+        not waits
+        and (served.t_us - visit.started_us) / 1000 > after_ms
+        and any(r.url == served.url and r.resource_type in _HOLD_NO_LOAD for r in visit.requests)
+    )
 
 
 def uneven_objects(visits: Sequence[Visit], limits: Thresholds) -> dict[str, Reason]:

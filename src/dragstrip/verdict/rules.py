@@ -29,6 +29,8 @@ CHANGES: Mapping[int, tuple[str, ...]] = {
         "Chromium's word that it aborted an answer without a body means that the answer came",
         "a load that loses objects because a server other than ours refuses them or breaks off is "
         "incomplete, which is its stack's result",
+        "a script's report that the recording lacks does not count if it came when the loads of "
+        "the block's other stacks had ended",
         "the CPU time of a server that is not ours is the server's, not that of other processes",
     ),
     22: (

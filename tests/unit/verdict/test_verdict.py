@@ -114,6 +114,28 @@ def test_a_request_that_never_arrived_is_the_networks_the_pages_or_the_testbeds(
     assert list(unrecorded) == []
 
 
+@pytest.mark.parametrize(
+    ("at_ms", "kind", "done", "stacks"),
+    [
+        (950, "XHR", "load", set()),
+        (850, "XHR", "load", {"h3"}),
+        (950, "Image", "load", {"h3"}),
+        (950, "XHR", "network-idle", {"h3"}),
+    ],
+    ids=["late", "while another stack loaded", "the load waits for it", "so does an idle network"],
+)
+def test_a_fast_stack_has_no_time_for_a_late_report(at_ms, kind, done, stacks):
+    url = "https://a.test/log"
+    slow = made.visit("h3", done=done)
+    late = made.served(url, "h3", match="miss", t_us=slow.started_us + at_ms * 1000)
+    asked = structs.replace(made.request(url, "h3", float(at_ms)), resource_type=kind)
+    slow = structs.replace(
+        slow, plt_ms=1000.0, requests=(*slow.requests, asked), served=(*slow.served, late)
+    )
+    assert made.visit("h2").plt_ms == 900
+    assert set(uneven_misses([slow, made.visit("h2"), made.visit("h1")])) == stacks
+
+
 @pytest.mark.parametrize(("invented", "said"), [(5, set()), (6, {"replay-miss"})])
 def test_invented_requests_count_only_beyond_the_threshold(invented, said):
     visit = made.visit()
