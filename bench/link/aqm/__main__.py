@@ -207,7 +207,9 @@ def explained(case: Case, packets: Sequence[Packet]) -> Iterator[tuple[str, list
         for seed in range(1, TIMES // 2 + 1):
             made = variants.fates(packets, queue(seed, deviations), RATE_MBPS)
             pairs = zip(packets, made, strict=True)
-            times.append([Fate(at, *fate, ecn) for (at, _, ecn, _), fate in pairs])
+            times.append(
+                [Fate(at, waited, marked, ecn) for (at, _, ecn, _), (waited, marked) in pairs]
+            )
         yield told, times
 
 

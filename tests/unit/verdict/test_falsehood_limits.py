@@ -197,7 +197,7 @@ def stopped(*, others_until_ms: float, kind: str = "Image", known: tuple[str, ..
 
 
 def test_a_page_may_abort_its_own_requests():
-    """Whoever stops a load from outside stops everything that is under way; only beacons go on."""
+    """A stop from outside stops everything that is under way; only beacons go on."""
 
     def codes(visit: Visit) -> list[str]:
         return [r.code for r in aborted(visit, Thresholds())]
