@@ -202,7 +202,8 @@ def test_recorded_delays_follow_the_clock_and_keep_packets_in_order(
         last_ns = max(last_ns, came_ns + delay_ms * 1_000_000)
         assert int(row["ideal_ns"]) == last_ns
     flights = report["flights"]
-    assert flights["zero_us"] == zero_ns // 1000
+    # The link counts by one clock and writes by another, which it reads once.
+    assert abs(flights["zero_us"] - zero_ns // 1000) <= 1
     assert all(6_000 <= least <= most for _, least, most in flights["slots"])
     assert flights["slots"][0][1] >= 31_000
 
