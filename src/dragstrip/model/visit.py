@@ -48,6 +48,8 @@ class Reason(Struct, frozen=True):
     detail: str
 
 
+BY_SCRIPTS = ("XHR", "Fetch", "Ping", "Preflight")
+"""Browsers' types of requests for which no load event waits, because scripts make them."""
 MISDIRECTED = 421
 """Status of an answer from a server that does not serve the host (RFC 9110 section 15.5.20).
 Browsers send the request again, over another connection."""

@@ -6,13 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dragstrip.model.done import parse_done
 from dragstrip.model.study import Study
 from dragstrip.model.thresholds import Thresholds
-from dragstrip.model.visit import Reason, Served, Visit
+from dragstrip.model.visit import BY_SCRIPTS, Reason, Served, Visit
 from dragstrip.verdict.content_checks import asked_for, behind
 from dragstrip.verdict.loss_checks import uneven_losses
 from dragstrip.verdict.request_checks import some
-
-_HOLD_NO_LOAD = ("XHR", "Fetch", "Ping", "Preflight")
-"""Types of requests for which the load event does not wait."""
 
 Against = Mapping[str, tuple[Reason, ...]]
 """Reasons against visits, by name of their stack."""
@@ -68,11 +65,10 @@ def uneven_misses(visits: Sequence[Visit]) -> dict[str, Reason]:
 def _reports(visit: Visit, served: Served, after_ms: float) -> bool:
     """Return whether a script made this request later than `after_ms`, and the load does not wait
     for it."""
-    waits = parse_done(visit.done).kind != "load"
     return (
-        not waits
+        parse_done(visit.done).kind == "load"
         and (served.t_us - visit.started_us) / 1000 > after_ms
-        and any(r.url == served.url and r.resource_type in _HOLD_NO_LOAD for r in visit.requests)
+        and any(r.url == served.url and r.resource_type in BY_SCRIPTS for r in visit.requests)
     )
 
 

@@ -31,7 +31,7 @@ def early_data(visit: Visit, page: Page, network: Network, stack: Stack) -> Iter
     the browser made the request too late."""
     sent = {end.address: end for end in _sent(visit)}
     if visit.connection == "first":
-        first = [a for a, end in sent.items() if _before_any_ticket(visit, network, stack, end)]
+        first = [a for a, end in sent.items() if _before_any_ticket(visit, network, end)]
         if first:
             yield Reason(
                 "warm", f"a first visit sent early data to {some(first)}, according to the link"
@@ -54,7 +54,7 @@ def _sent(visit: Visit) -> Iterator[FarEnd]:
     return (end for end in ends or () if end.early_packets)
 
 
-def _before_any_ticket(visit: Visit, network: Network, stack: Stack, end: FarEnd) -> bool:
+def _before_any_ticket(visit: Visit, network: Network, end: FarEnd) -> bool:
     """Return whether early data was sent before the visit can have brought a ticket of the host.
     Later connections of a first visit may send early data: a handshake brings tickets, long before
     the first answer if answers are slow."""

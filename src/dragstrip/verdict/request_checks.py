@@ -193,9 +193,9 @@ def unanswered(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
     recorded = {(r.method, r.address) for r in page.resources}
 
     def accused(request: Request) -> bool:
-        if request.error == ABORTED:
-            return stack.loaded_by.refuses_silently and request.host not in heard_of
         error = request.error
+        if error == ABORTED:
+            return stack.loaded_by.refuses_silently and request.host not in heard_of
         if _by_the_server(error):
             return stack.server == OURS
         return error.startswith(_OF_THE_BROWSER) and not (
@@ -238,7 +238,7 @@ def aborted(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
         and r.start_ms >= from_ms
         and (r.end_ms is None or r.end_ms <= until_ms)
         and address(r.url) not in visit.known_aborts
-        and not _alone(visit, r)
+        and not _others_went_on(visit, r)
     ]
     if len(dropped) > limits.abort_share * len(visit.requests):
         yield Reason(
@@ -248,7 +248,7 @@ def aborted(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
         )
 
 
-def _alone(visit: Visit, aborted: Request) -> bool:
+def _others_went_on(visit: Visit, aborted: Request) -> bool:
     """Return whether another request was under way when this one was aborted, and ended well."""
     return aborted.end_ms is not None and any(
         r.start_ms < aborted.end_ms < r.end_ms

@@ -7,7 +7,7 @@ from msgspec import structs
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.graph import LOAD, Graph, Node, Wait
 from dragstrip.model.page import Page, address
-from dragstrip.model.visit import Visit
+from dragstrip.model.visit import BY_SCRIPTS, Visit
 from dragstrip.pages.format.recording import PageError
 from dragstrip.pages.graph.align import AlignedRequest, align
 from dragstrip.pages.graph.credentials import by_rule, by_visits
@@ -16,7 +16,7 @@ from dragstrip.pages.graph.late import EventTimes, finished_when, held_back
 from dragstrip.pages.graph.scene import Scene
 
 _STYLES = ("Stylesheet",)
-_NEVER_HOLD = ("XHR", "Fetch", "Ping", "Preflight", "EventSource", "WebSocket", "Prefetch")
+_NEVER_HOLD = (*BY_SCRIPTS, "EventSource", "WebSocket", "Prefetch")
 
 
 def from_visits(page: Page, visits: Sequence[Visit], source: str) -> Graph:
