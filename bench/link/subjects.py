@@ -1,4 +1,4 @@
-"""Runs what is measured beside each other, and says how busy the machine was meanwhile."""
+"""Runs programs that are measured together, and says how busy the machine was."""
 
 import json
 import os

@@ -1,12 +1,12 @@
-"""dragstrip beside its peers of today, all in one run of about 12 minutes on a quiet machine.
+"""Compares dragstrip with other tools of today: one run of about 12 minutes on a quiet machine.
 
     python bench/neighbours/peers.py [ROUNDS, default 7] [--again EMULATOR] [--write]
 
 As root. Emulators: our link, rattan (`cargo install rattan@0.1.1`) and Mahimahi (its mm-delay and
 mm-link, of no registry) on PATH, netem in the guest's kernel. Then browsertime and Lighthouse of
 npm, on the demo page over LTE. What is missing is left out, and the page says why. `--write` puts
-the tables into docs/reference/peers.md and the values beside it. `--again` measures one emulator
-alone, and takes all else from those values.
+the tables into docs/reference/peers.md and the values into peers.json. `--again` measures one
+emulator alone, and keeps the other values.
 """
 
 import argparse

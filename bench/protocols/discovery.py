@@ -85,8 +85,8 @@ def page(made: Mapping[str, pl.DataFrame]) -> Iterator[str]:
         yield "## Controls"
         yield ""
         yield (
-            "`h2` in two recordings, beside itself (A/A) and with each connection's first answer "
-            "one round trip late. Page load divided by `h2`'s; the first byte in ms later."
+            "`h2` on two recordings, against its own copy (A/A) and with each connection's first "
+            "answer one round trip late. Page load divided by `h2`'s; the first byte in ms later."
         )
         yield ""
         yield from controls(kept(made["discovery-controls"]))

@@ -93,7 +93,8 @@ class _Visit:
                 trace.value(complete, self._ns(at_ms), share * 100)
 
     def main_thread(self, tasks: Sequence[Task]) -> None:
-        """Add the work of the page's main thread, nested as it ran, and the frames beside it."""
+        """Add the work of the page's main thread, nested as it ran, and its frames in a
+        separate group."""
         if not tasks:
             return
         group = self.trace.track("browser: main thread")
