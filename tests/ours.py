@@ -17,7 +17,7 @@ _KEPT = "PYTEST_DEBUG_TEMPROOT"
 def take_folder() -> None:
     """Sends temporary files to a new folder."""
     os.environ.setdefault(_KEPT, tempfile.gettempdir())
-    folder = Path(tempfile.mkdtemp(prefix="dragstrip-tests-", dir=os.environ[_KEPT]))
+    folder = Path(tempfile.mkdtemp(prefix="dt-", dir=os.environ[_KEPT]))
     folder.chmod(0o1777)  # tests become ordinary users
     os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
 

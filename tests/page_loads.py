@@ -9,11 +9,12 @@ from msgspec import structs
 from conftest import BUSY, LENIENT, NETWORK, Track, judged, plan_of
 from dragstrip.browsers.chromium import chromium
 from dragstrip.browsers.firefox.browser import find_firefox, firefox, stack_lines
+from dragstrip.model.browsers import CHROMIUM, FIREFOX, TODAY
 from dragstrip.model.network import Network
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
 from dragstrip.pages.format.archive import write_page
-from dragstrip.pages.format.recording import Recorded, Recording
+from dragstrip.pages.format.recording import Headers, Recorded, Recording
 from dragstrip.study.presets import find_stack
 from dragstrip.testbed.errors import TestbedError
 
@@ -39,13 +40,22 @@ BROWSERS = [
     ),
 ]
 
+_NAMES = {"chromium": TODAY, "whole": CHROMIUM, "firefox": FIREFOX}
 
-def answer(path: str, mime: str, body: bytes, think_ms: float = 0, status: int = 200) -> Recorded:
+
+def answer(
+    path: str,
+    mime: str,
+    body: bytes,
+    think_ms: float = 0,
+    status: int = 200,
+    headers: Headers = (),
+) -> Recorded:
     return Recorded(
         method="GET",
         url=f"{SITE}{path}",
         status=status,
-        headers=(("content-type", mime),),
+        headers=(("content-type", mime), *headers),
         wire=body,
         started=datetime(2026, 1, 1, tzinfo=UTC),
         think_ms=think_ms,
@@ -70,13 +80,13 @@ def load(
     assert page.done == done
     track.bed.origin.serve(page, think=True)
     used = find_stack(stack)
-    used = structs.replace(used, browser="firefox") if which == "firefox" else used
+    used = structs.replace(used, browser=_NAMES[which])
     plan = plan_of(page, used, client=client, network=network)
     lines = stack_lines(used, track.bed.addresses)
     start = (
         firefox(track.bed, used.protocol, client, lines)
         if which == "firefox"
-        else chromium(track.bed, used.protocol, client)
+        else chromium(track.bed, used.protocol, client, browser=used.browser)
     )
     with start as browser:
         return judged(track.bed, browser, plan, LENIENT)[0]

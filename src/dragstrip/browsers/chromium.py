@@ -47,6 +47,9 @@ from dragstrip.testbed.servers.site import PORT, addresses_of, places_of, port_o
 from dragstrip.testbed.testbed import Testbed
 
 _QUIET_FLAGS = (
+    # A window that the page opens would hide the page, and a hidden page is not drawn. Without
+    # this flag headless Chromium opens windows that a desktop's would block.
+    "--block-new-web-contents",
     "--disable-background-networking",
     "--disable-background-timer-throttling",
     "--disable-breakpad",
@@ -74,6 +77,10 @@ _WITH_NAMES = 'mount --bind "$1" /etc/resolv.conf; shift; exec "$@"'
 _NOT_RECORDED = "/.well-known/dragstrip"
 """A path that the server answers with 404 and Alt-Svc. No cache keeps the answer."""
 _NOBODY = "nobody.invalid:443"
+_SOCKET = "org.chromium.Chromium.123456/SingletonSocket"
+"""A socket that the whole browser makes in its folder for temporary files."""
+_LONGEST_SOCKET = 107
+"""The longest path in bytes that Linux allows for a socket."""
 _NET_LOG = "net-log.json"
 _KEY_LOG = "keys.log"
 
@@ -314,6 +321,11 @@ def chromium_at(
     generation = generation_of(browser)
     program = generation.program()
     home = fresh_home(place, protocol, every_root=every_root)
+    if browser == CHROMIUM and len(os.fsencode(home / _SOCKET)) > _LONGEST_SOCKET:
+        raise TestbedError(
+            f"browser {CHROMIUM} cannot make its socket in {home}: the path is too long. Set "
+            "TMPDIR to a folder with a shorter path, such as /tmp"
+        )
     if ask == "doh":
         _ask_by_https(home)
     width, height = client.viewport

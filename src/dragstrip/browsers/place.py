@@ -88,7 +88,7 @@ def fresh_home(
 ) -> Path:
     """Return a fresh HOME whose certificate store trusts the place's CA. With `every_root`, it
     trusts the CA's roots of every kind of key. Raises `TestbedError`."""
-    home = Path(tempfile.mkdtemp(prefix=f"home-{label}-", dir=place.workspace))
+    home = Path(tempfile.mkdtemp(prefix=f"{label}-", dir=place.workspace))
     store = home / store_in
     store.mkdir(parents=True)
     certutil = shutil.which("certutil")

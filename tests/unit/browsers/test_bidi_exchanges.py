@@ -106,6 +106,16 @@ def test_what_was_given_up_is_called_as_everywhere_and_other_errors_by_firefoxes
         assert exchange.request.protocol is None
 
 
+def test_a_frames_answer_without_a_body_came_whole():
+    """Firefox gives it up and keeps the frame's old document."""
+    given_up = event("fetchError", 1, errorText="NS_BINDING_ABORTED")
+    for status, error in ((204, ""), (200, ABORTED)):
+        answered = event("responseStarted", *FRESH, response=response(status=status))
+        events = [event("beforeRequestSent", 1), answered, given_up]
+        (exchange,) = exchanges(events, ORIGIN_MS)
+        assert (exchange.request.error, exchange.request.status) == (error, status)
+
+
 def test_a_cached_image_of_an_upgraded_address_is_the_one_that_was_loaded():
     plain = URL.replace("https:", "http:")
     cached = {"url": plain, "fromCache": True, "protocol": "http/1.1"}

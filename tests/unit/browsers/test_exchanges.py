@@ -94,6 +94,22 @@ def test_a_failure_keeps_its_reason_and_the_bytes_that_came():
     assert exchange.request.body_bytes == 80
 
 
+def test_the_bytes_of_an_error_page_did_not_come_from_the_network():
+    """Chromium reports them under the id of the frame's request."""
+    (exchange,) = exchanges(
+        [
+            sent("https://gone.test/", 100.0, kind="Document"),
+            event("loadingFailed", errorText="net::ERR_NAME_NOT_RESOLVED", timestamp=100.1),
+            event("dataReceived", encodedDataLength=0, dataLength=252_118, timestamp=100.2),
+            event("loadingFinished", encodedDataLength=252_118, timestamp=100.3),
+        ],
+        ORIGIN_S,
+    )
+    assert exchange.request.error == "net::ERR_NAME_NOT_RESOLVED"
+    assert (exchange.request.wire_bytes, exchange.request.body_bytes) == (0, None)
+    assert exchange.request.end_ms == pytest.approx(100)
+
+
 @pytest.mark.parametrize(
     ("said", "wire", "body"),
     [

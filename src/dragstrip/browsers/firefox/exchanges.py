@@ -21,6 +21,7 @@ from msgspec import structs
 from dragstrip.browsers.cdp import Event
 from dragstrip.browsers.exchanges import ABORTED, BROWSER_PROTOCOLS, Exchange
 from dragstrip.browsers.firefox.sockets import is_socket
+from dragstrip.model.answers import without_body
 from dragstrip.model.visit import Request
 from dragstrip.pages.format.recording import Headers
 
@@ -137,9 +138,14 @@ def _ended(exchange: Exchange, params: dict[str, Any], origin_ms: float) -> Exch
 
 def _failed(exchange: Exchange, params: dict[str, Any], origin_ms: float) -> Exchange:
     error = params["errorText"]
+    answered = exchange.request
+    if error == GIVEN_UP:
+        # A frame's answer without a body came whole. Firefox keeps the frame's old document.
+        whole = answered.status and without_body(answered.method, answered.status)
+        error = "" if whole else ABORTED
     request = structs.replace(
-        exchange.request,
-        error=ABORTED if error == GIVEN_UP else error,
+        answered,
+        error=error,
         end_ms=params["timestamp"] - origin_ms,
     )
     return structs.replace(exchange, request=request)
