@@ -20,6 +20,8 @@ from dragstrip.pages.format.recorded_servers import certificate
 from dragstrip.pages.format.recording import Certificate, Headers
 
 ABORTED = "net::ERR_ABORTED"
+_INTERNAL = "Internal Redirect"
+"""Chromium's words for a redirect of its own."""
 
 BROWSER_PROTOCOLS: dict[str, Protocol] = {
     "http/1.0": "h1",
@@ -75,8 +77,11 @@ def exchanges(events: Iterable[Event], time_origin_s: float) -> tuple[Exchange, 
         current = by_id.get(params.get("requestId", ""))
         if event.method == "Network.requestWillBeSent":
             if current and (redirect := params.get("redirectResponse")):
-                _answered(current, redirect, time_origin_s)
-                _ended(current, params["timestamp"], redirect, time_origin_s)
+                if _by_the_browser(redirect):
+                    done.remove(current)
+                else:
+                    _answered(current, redirect, time_origin_s)
+                    _ended(current, params["timestamp"], redirect, time_origin_s)
             if params["request"]["url"].startswith(("https:", "http:")):
                 by_id[params["requestId"]] = opened = _opened(params, time_origin_s)
                 _note_initiator(opened, done)
@@ -115,6 +120,13 @@ def _opened(params: dict[str, Any], origin_s: float) -> _Open:
             request_headers=_headers(request["headers"]),
         )
     )
+
+
+def _by_the_browser(redirect: dict[str, Any]) -> bool:
+    """Return whether the browser itself redirects the request: to https:// for a host that asked
+    for it (HSTS, HTTPS records), or to the same address with the client hints that the answer asked
+    for (Critical-CH). No such answer comes from the network."""
+    return redirect.get("statusText") == _INTERNAL and not redirect.get("remoteIPAddress")
 
 
 def _note_initiator(opened: _Open, before: Sequence[_Open]) -> None:

@@ -94,6 +94,26 @@ def test_a_failure_keeps_its_reason_and_the_bytes_that_came():
     assert exchange.request.body_bytes == 80
 
 
+@pytest.mark.parametrize(
+    ("from_server", "seen"),
+    [({}, [200]), ({"remoteIPAddress": "10.0.0.1"}, [307, 200])],
+)
+def test_a_redirect_by_the_browser_itself_is_no_answer(from_server, seen):
+    """For a host that asked for https://, or for an answer that asked for client hints."""
+    internal = {"status": 307, "statusText": "Internal Redirect", "headers": {}, **from_server}
+    found = exchanges(
+        [
+            sent("http://a.test/", 100.0, kind="Document"),
+            sent("https://a.test/", 100.1, kind="Document", redirectResponse=internal),
+            event("responseReceived", response=response(), timestamp=100.2),
+            event("loadingFinished", encodedDataLength=80, timestamp=100.3),
+        ],
+        ORIGIN_S,
+    )
+    assert [e.request.status for e in found] == seen
+    assert found[-1].request.url == "https://a.test/"
+
+
 def test_the_bytes_of_an_error_page_did_not_come_from_the_network():
     """Chromium reports them under the id of the frame's request."""
     (exchange,) = exchanges(

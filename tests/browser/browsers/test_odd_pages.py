@@ -1,4 +1,4 @@
-"""Pages whose frames fail, and pages that open windows, are right loads."""
+"""Pages whose frames fail, that open windows or ask for client hints are right loads."""
 
 import pytest
 
@@ -34,3 +34,14 @@ def test_a_load_is_right(track, which, body):
     assert not any(url.endswith("/other") for url in asked)
     for request in made.requests:
         assert request.wire_bytes < 5_000, request
+
+
+@pytest.mark.parametrize("which", BROWSERS)
+def test_a_navigation_that_begins_again_with_client_hints_is_right(track, which):
+    hints = "Sec-CH-Prefers-Color-Scheme"
+    said = (("accept-ch", hints), ("critical-ch", hints), ("vary", hints))
+    html = b"<!doctype html><title>hints</title><link rel=icon href='data:,'><p>Here</p>"
+    made = load(track, [answer("/", "text/html", html, headers=said)], which)
+    assert (made.outcome, told(made)) == ("loaded", [])
+    assert [r.status for r in made.requests] == [200]
+    assert len(made.served) == (2 if which == "chromium" else 1)
