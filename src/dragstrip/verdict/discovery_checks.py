@@ -73,8 +73,7 @@ def discovered(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]
 
 def announced(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
     """Yield reasons if a name lacked the HTTPS record that the stack promises, if the browser did
-    not ask for it, or if it used TCP first although QUIC was announced and no QUIC packet was
-    lost."""
+    not ask for it, or if it used TCP first although QUIC was announced and nothing hindered it."""
     if not stack.announced or visit.names is None:
         return
     path = visit.names.path
@@ -88,7 +87,7 @@ def announced(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
     unasked = [host for host in hosts if host in looked and host not in asked]
     if unasked and not lost:
         yield Reason("stack-drift", f"the browser asked for no HTTPS record of {some(unasked)}")
-    if stack.discovery != "https" or lost or _slowed(network):
+    if stack.discovery != "https" or lost or _hindered(network):
         return
     late = [
         host
@@ -108,9 +107,10 @@ def announced(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
 _SIDES: tuple[Side, Side] = ("up", "down")
 
 
-def _slowed(network: Network) -> bool:
-    """Return whether the network treats UDP worse than TCP."""
-    return bool(network.up.udp or network.down.udp)
+def _hindered(network: Network) -> bool:
+    """Return whether the network treats UDP worse than TCP, or lets QUIC try IPv6 addresses that
+    lead nowhere. Chromium and Firefox send the first request over TCP and IPv4 then."""
+    return bool(network.up.udp or network.down.udp or network.broken_ipv6)
 
 
 def _by_host(visit: Visit) -> dict[str, list[Request]]:

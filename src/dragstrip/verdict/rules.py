@@ -11,7 +11,7 @@ from msgspec import structs
 
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 
-VERSION = 23
+VERSION = 24
 """Version of the rules. Every change of a check or of a default limit raises it; `CHANGES`
 describes each change."""
 
@@ -21,6 +21,10 @@ fault in those visits. (Since version 13, hosts may share addresses and certific
 host had its own.)"""
 
 CHANGES: Mapping[int, tuple[str, ...]] = {
+    24: (
+        "a browser that knows of HTTP/3 by the name's HTTPS record may use TCP first where IPv6 "
+        "addresses lead nowhere",
+    ),
     23: (
         "a first visit may send early data as soon as a handshake with the host can have brought a "
         "ticket, and not only after the host's first answer",
