@@ -99,6 +99,10 @@ def told(made: Visit) -> list[str]:
     return [f"{r.code}: {r.detail}" for r in made.reasons if r.code not in busy]
 
 
+OTHER_SITE = "www.other.test"
+"""A host of another site than the pages'."""
+
+
 class Track:
     """A testbed whose parts a test may replace by lying ones."""
 
@@ -200,7 +204,8 @@ def lying(bed: Testbed, **down: object) -> Testbed:
 def open_track(folder: Path) -> Iterator[Track]:
     hosts = write_page(folder / "hosts.har.zip", synth("4x1KB", hosts=4)).hosts
     with ExitStack() as resources:
-        yield Track(resources.enter_context(testbed(hosts)), folder, resources)
+        sites = (*hosts, OTHER_SITE)
+        yield Track(resources.enter_context(testbed(sites)), folder, resources)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -16,6 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
+from urllib.parse import urljoin
 
 from dragstrip.browsers.bodies import with_digests
 from dragstrip.browsers.cdp import Cdp
@@ -75,12 +77,19 @@ _WITH_PROGRAM = f'mkdir -p {_SHOWN}; mount --bind "$1" {_SHOWN}; shift; exec "$@
 _WITH_NAMES = 'mount --bind "$1" /etc/resolv.conf; shift; exec "$@"'
 
 _NOT_RECORDED = "/.well-known/dragstrip"
-"""A path that the server answers with 404 and Alt-Svc. No cache keeps the answer."""
+"""A path that our origin answers with 404, Alt-Svc and a short text. No cache keeps the answer."""
+_FETCH = """
+Promise.allSettled([{urls}].map(url =>
+  fetch(url, {{mode: "no-cors", cache: "no-store", signal: AbortSignal.timeout(5000)}})))
+  .then(() => 0)
+"""
 _NOBODY = "nobody.invalid:443"
 _SOCKET = "org.chromium.Chromium.123456/SingletonSocket"
 """A socket that the whole browser makes in its folder for temporary files."""
 _LONGEST_SOCKET = 107
 """The longest path in bytes that Linux allows for a socket."""
+_NEVER = 2
+"""Chromium's number for a prediction that is never made."""
 _NET_LOG = "net-log.json"
 _KEY_LOG = "keys.log"
 
@@ -197,12 +206,22 @@ class ChromiumTab:
     def slowdown(self) -> float | None:
         return measured(self.cdp, self.session) if self.client.cpu_slowdown > 1 else None
 
-    def forget_cache(self, announced: Iterable[str] = ()) -> None:
+    def forget_cache(self, announced: Iterable[str] = (), pages: Iterable[str] = ()) -> None:
         method, params = self.generation.forget_cache
         self.cdp.call(method, self.session, **params)
-        if method == CLEARS:
-            for host in announced:
-                self.load(f"https://{host}{_NOT_RECORDED}")
+        hosts = tuple(announced)
+        if method != CLEARS or not hosts:
+            return
+        asked = ", ".join(f"'https://{host}{_NOT_RECORDED}'" for host in hosts)
+        for origin in dict.fromkeys(urljoin(page, "/") for page in pages):
+            self.load(f"{origin.rstrip('/')}{_NOT_RECORDED}")
+            self.cdp.call(
+                "Runtime.evaluate",
+                self.session,
+                expression=_FETCH.format(urls=asked),
+                awaitPromise=True,
+            )
+        self.load("about:blank")  # takes the events of these requests
 
     def with_digests(self, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:
         return with_digests(self.cdp, self.session, exchanges, seed)
@@ -272,10 +291,20 @@ def chromium(
 def _ask_by_https(home: Path) -> None:
     """Make the browser of this home ask the resolver by HTTPS, and no other way."""
     state = {"dns_over_https": {"mode": "secure", "templates": f"https://{RESOLVER_IP}/dns-query"}}
-    profile = home / "profile"
-    profile.mkdir(exist_ok=True)
-    (profile / "Local State").write_text(json.dumps(state))
-    for path in (profile, profile / "Local State"):
+    _write_settings(home, "Local State", state)
+
+
+def _predict_nothing(home: Path) -> None:
+    """Make the whole browser connect to a page's host when it navigates there, as headless-shell
+    does. By default it connects up to 15 ms before timeOrigin, and so before the visit begins."""
+    _write_settings(home, "Default/Preferences", {"net": {"network_prediction_options": _NEVER}})
+
+
+def _write_settings(home: Path, name: str, settings: Mapping[str, Any]) -> None:
+    file = home / "profile" / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(settings))
+    for path in (home / "profile", file.parent, file):
         shutil.chown(path, home.stat().st_uid, home.stat().st_gid)
 
 
@@ -328,6 +357,8 @@ def chromium_at(
         )
     if ask == "doh":
         _ask_by_https(home)
+    if browser == CHROMIUM:
+        _predict_nothing(home)
     width, height = client.viewport
     flags = [
         *generation.protocols[protocol],

@@ -24,10 +24,10 @@ class Tab(Protocol):
         """Return how many times longer a fixed script takes in the tab's page than it would without
         the client's slow-down; None if the client is not slowed down here."""
 
-    def forget_cache(self, announced: Iterable[str] = ()) -> None:
+    def forget_cache(self, announced: Iterable[str] = (), pages: Iterable[str] = ()) -> None:
         """Make the next load fetch everything again. The tab keeps its TLS tickets, and still knows
         the Alt-Svc of the hosts in `announced`. It may request these hosts again to learn their
-        Alt-Svc."""
+        Alt-Svc, from the sites of the URLs in `pages`: browsers remember it for each site."""
 
     def with_digests(self, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:
         """Return the exchanges. Those in a sample also get the digest of the body that arrived."""

@@ -209,21 +209,24 @@ def load_before(
 ) -> PrimedHosts:
     """Make the load that precedes a repeat visit, and close its connections. Afterwards the link
     has no delay. Return the hosts that answered over connections opened for them."""
-    tab.load(page.url)
+    before = tab.load(page.url)
     bed.link.passthrough()  # so that the ends of the connections arrive
     tab.load("about:blank")  # a page that is still loading would connect again
     bed.origin.close()
     log = bed.origin.log()
     if connection == "repeat":
         announced = {s.host for s in log.requests if s.end_us and s.url.startswith("https:")}
-        tab.forget_cache(sorted(announced) if stack.announces else ())
+        told = sorted(announced) if stack.announces else ()
+        tab.forget_cache(told, (page.url, *before.documents))
     primed = PrimedHosts(hosts=_with_own_connection(log), quic=_with_own_connection(log, over="h3"))
-    for _ in range(_CLOSINGS):  # after the page's end, the browser requests again what was cut off
+    # After the page's end, the browser requests again what was cut off. A handshake that was under
+    # way when the origin closed its connections ends afterwards.
+    for _ in range(_CLOSINGS):
+        bed.origin.close()
         time.sleep(_ASKS_AGAIN_S)
         log = bed.origin.log()
         if not (log.requests or log.connections):
             break
-        bed.origin.close()
     return primed
 
 

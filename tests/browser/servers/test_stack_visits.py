@@ -7,16 +7,20 @@ from math import inf
 import pytest
 from msgspec import structs
 
-from conftest import NETWORK, Track, judged, plan_of, told
+from conftest import NETWORK, OTHER_SITE, Track, judged, plan_of, told
 from dragstrip.browsers.chromium import stack_flags
 from dragstrip.browsers.place import needs_every_root
+from dragstrip.model.browsers import CHROMIUM, TODAY
 from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Visit
+from dragstrip.pages.format.archive import write_page
+from dragstrip.pages.format.recording import Recording
 from dragstrip.study.presets import find_stack
 from dragstrip.verdict.judge import judge
+from page_loads import SITE, answer
 
 FAR = Network.parse("100mbit/100mbit/100ms/0%/200ms")
 _TRIES = 5
@@ -40,7 +44,8 @@ def make(
     if really:
         bed = replace(bed, origin=Lying(bed.origin, really), kernel=Lying(bed.kernel, really))
     flags = stack_flags(stack, bed.addresses)
-    browser = track.browser(stack.protocol, *flags, every_root=needs_every_root(stack))
+    settings = {"browser": stack.browser, "every_root": needs_every_root(stack)}
+    browser = track.browser(stack.protocol, *flags, **settings)
     return judged(bed, browser, plan)[0]
 
 
@@ -102,6 +107,21 @@ def test_a_returning_browser_still_knows_of_quic(track, connection):
     assert told(made) == []
     assert made.protocol_share == {"h3": 1.0}
     assert len(made.served) == len(made.requests) == 5
+
+
+@pytest.mark.parametrize("browser", [TODAY, CHROMIUM])
+def test_a_returning_browser_knows_of_quic_at_hosts_of_other_sites(track, browser):
+    """The whole Chromium remembers Alt-Svc for each site that a page belongs to."""
+    html = f"<!doctype html><title>sites</title><img src='https://{OTHER_SITE}/a.png'>"
+    html += "<link rel=icon href='data:,'>"
+    image = structs.replace(answer("/", "image/png", b"-"), url=f"https://{OTHER_SITE}/a.png")
+    answers = (answer("/", "text/html", html.encode()), image)
+    recording = Recording(name="sites", url=f"{SITE}/", source="made", answers=answers)
+    page = write_page(track.folder / "sites.har.zip", recording)
+    stack = structs.replace(find_stack("h3-altsvc"), browser=browser)
+    made = make(track, stack, "repeat", page=page)
+    assert told(made) == []
+    assert made.protocol_share == {"h3": 1.0}
 
 
 @pytest.mark.parametrize("name", ["TCP+", "QUIC", "caddy-h3"])

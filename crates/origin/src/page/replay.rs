@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
+use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode, request};
 
@@ -11,6 +12,10 @@ use crate::page::range::{Part, Range};
 use crate::page::recording::{Entry, Recording};
 use crate::page::sockets::{RecordedSocket, Sockets};
 use crate::page::stream;
+
+/// Browsers ask for this path before a repeat visit to learn Alt-Svc. For an answer without a body
+/// Chromium would show a page of its own, which belongs to no site.
+const FOR_ALT_SVC: &str = "/.well-known/dragstrip";
 
 const MISS: HeaderName = HeaderName::from_static("x-dragstrip");
 
@@ -114,6 +119,10 @@ impl Replay {
             let mut missed = Answer::empty(StatusCode::NOT_FOUND, Match::Miss);
             let mark = HeaderValue::from_static("replay-miss");
             missed.headers.insert(MISS, mark);
+            if target == FOR_ALT_SVC {
+                missed.body = Bytes::from_static(b"-");
+                missed.headers.insert(header::CONTENT_LENGTH, 1.into());
+            }
             missed
         })
     }

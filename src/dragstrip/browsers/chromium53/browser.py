@@ -158,7 +158,7 @@ class Chromium53Tab:
     def slowdown(self) -> float | None:
         return None
 
-    def forget_cache(self, announced: Iterable[str] = ()) -> None:
+    def forget_cache(self, announced: Iterable[str] = (), pages: Iterable[str] = ()) -> None:
         """Do nothing: QtWebEngine answers clearBrowserCache without clearing. Loads bypass the
         cache instead."""
         self.cdp.call("Network.setCacheDisabled", load53.TAB, cacheDisabled=True)

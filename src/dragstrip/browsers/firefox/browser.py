@@ -201,7 +201,7 @@ class FirefoxTab:
     def slowdown(self) -> float | None:
         return None
 
-    def forget_cache(self, announced: Iterable[str] = ()) -> None:
+    def forget_cache(self, announced: Iterable[str] = (), pages: Iterable[str] = ()) -> None:
         """Do nothing: BiDi cannot clear the cache. Loads bypass it instead."""
         self.cdp.call("network.setCacheBehavior", cacheBehavior="bypass", contexts=[self.tab])
 

@@ -146,7 +146,7 @@ class LoaderTab:
     def slowdown(self) -> float | None:
         return None
 
-    def forget_cache(self, announced: Iterable[str] = ()) -> None:
+    def forget_cache(self, announced: Iterable[str] = (), pages: Iterable[str] = ()) -> None:
         """Do nothing: the load generator has no cache."""
 
     def with_digests(self, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:
