@@ -218,8 +218,13 @@ def draw(good: pl.DataFrame, path: Path) -> None:
         for stack in STACKS[1:]
         for r in ratios(good.filter(network=network), stack)
     ]
-    x = alt.X("ratio:Q", title=f"page load divided by {BASE}'s", scale=alt.Scale(type="log"))
-    y = alt.Y("stack:N", title=None, sort=list(STACKS))
+    x = alt.X(
+        "ratio:Q",
+        title=f"page load divided by {BASE}'s",
+        scale=alt.Scale(type="log", nice=False),
+        axis=alt.Axis(values=[0.5, 0.7, 1, 1.4, 2, 3, 4], format="~g"),
+    )
+    y = alt.Y("stack:N", title=None, sort=list(STACKS), axis=alt.Axis(minExtent=60))
     base = alt.Chart().encode(x=x, y=y)
     dots = base.mark_point(opacity=0.5, size=30, color="#4c78a8")
     middle = alt.Chart().mark_tick(thickness=3, size=16, color="#e45756")
@@ -227,7 +232,8 @@ def draw(good: pl.DataFrame, path: Path) -> None:
     one = alt.Chart().mark_rule(color="#999999").encode(x=alt.datum(1))
     chart = alt.layer(one, dots, middle, data=alt.Data(values=values))
     chart = chart.properties(width=300, height=90)
-    chart.facet(alt.Facet("network:N", title=None, sort=list(NETWORKS)), columns=2).save(path)
+    faceted = chart.facet(alt.Facet("network:N", title=None, sort=list(NETWORKS)), columns=2)
+    faceted.properties(title="A circle is a recording, a red line the median").save(path)
 
 
 if __name__ == "__main__":
