@@ -115,33 +115,33 @@ def test_what_the_link_carried_is_a_rate_and_its_drops():
     one = seen()
     found = read(visit_trace(one))
     at_ns = (one.started_us + 5000) * 1000
-    assert found.tracks["link: down/rate out"] == "Mbit/s"
+    assert found.tracks["link: down/down: rate out"] == "Mbit/s"
     ms = 1_000_000
-    assert found.values["link: down/rate out"] == [
+    assert found.values["link: down/down: rate out"] == [
         (at_ns, 12.0),
         (at_ns + ms, 0.0),
         (at_ns + 3 * ms, 24.0),
         (at_ns + 4 * ms, 0.0),
     ]
-    assert [v for _, v in found.values["link: down/dropped by the queue"]] == [0, 0, 2, 0]
+    assert [v for _, v in found.values["link: down/down: dropped by the queue"]] == [0, 0, 2, 0]
 
 
 def test_packets_fill_the_link_and_empty_it_again():
     packets = [packet(10, 40), packet(20, 45), packet(30, None), packet(31, 50, side="up")]
     found = read(visit_trace(seen(), packets=packets))
-    assert [v for _, v in found.values["link: down/bytes inside"]] == [1000, 2000, 1000, 0]
-    assert [v for _, v in found.values["link: down/time in the link"]] == [30, 25]
-    assert [i[1] for i in found.instants if i[0] == "link: down/dropped packets"] == ["dropped"]
-    assert [v for _, v in found.values["link: up/time in the link"]] == [19]
+    assert [v for _, v in found.values["link: down/down: bytes inside"]] == [1000, 2000, 1000, 0]
+    assert [v for _, v in found.values["link: down/down: time in the link"]] == [30, 25]
+    assert [i[1] for i in found.instants if i[0] == "link: down/down: dropped packets"] == ["dropped"]
+    assert [v for _, v in found.values["link: up/up: time in the link"]] == [19]
 
 
 def test_a_connection_shows_its_handshake_and_its_state():
     found = read(visit_trace(seen(), qlog=QLOG))
-    line = "server: connections/a.test, h3, 8"
+    line = "server: connections/8: a.test, h3"
     (handshake,) = [s for s in found.spans if s.track == line]
     assert handshake.end_ns - handshake.start_ns == 50_000_000
-    assert [v for _, v in found.values[f"{line}/bytes in flight"]] == [0, 1200]
-    assert [v for _, v in found.values[f"{line}/pacing rate"]] == [2.0]
+    assert [v for _, v in found.values[f"{line}/8: bytes in flight"]] == [0, 1200]
+    assert [v for _, v in found.values[f"{line}/8: pacing rate"]] == [2.0]
     assert (line, "packet lost") in [(path, name) for path, name, _ in found.instants]
 
 
@@ -158,6 +158,18 @@ def test_work_nests_on_its_thread_and_frames_are_beside():
     frames = [s for s in found.spans if s.track.startswith("browser: frames/")]
     assert sorted((s.start_ns - start_ns) / 1e6 for s in frames) == [40, 60]
     assert len({s.track for s in frames}) == 2
+
+
+def test_each_track_has_a_name_of_its_own():
+    packets = [packet(10, 40), packet(20, None), packet(31, 50, side="up")]
+    qlog = [*QLOG, {**QLOG[0], "common_fields": {"group_id": "9"}}]
+    one = seen()
+    other = structs.replace(one.connections[0], id=9)
+    both = structs.replace(one, connections=(*one.connections, other))
+    found = read(visit_trace(both, qlog, packets, [1.0], TASKS))
+    names = Counter(path.rpartition("/")[2] for path in found.tracks)
+    assert names.total() > 30
+    assert [name for name, times in names.items() if times > 1] == []
 
 
 def test_page_frames_and_paints_are_there():
@@ -183,8 +195,8 @@ def test_a_capsule_gives_a_trace_per_visit_whatever_it_kept(tmp_path):
     assert [f.name for f in files] == [f"{v.file_name}.perfetto-trace" for v in found.visits()]
     with_packets, without = (read(f.read_bytes()) for f in files)
     assert [s.name for s in with_packets.spans if "main thread" in s.track] == ["Layout"]
-    assert "link: down/bytes inside" in with_packets.tracks
-    assert "link: down/bytes inside" not in without.tracks
+    assert "link: down/down: bytes inside" in with_packets.tracks
+    assert "link: down/down: bytes inside" not in without.tracks
 
 
 def test_a_visit_without_evidence_is_a_trace_too():

@@ -1,6 +1,7 @@
 """Writes one visit as a trace: page, browser, link, server and connections on one clock.
 
-Time in the trace is CLOCK_REALTIME, so traces of one capsule can be put side by side.
+Time in the trace is CLOCK_REALTIME, so traces of one capsule can be put side by side. Each track
+has a name of its own: a track that is pinned or found in Perfetto stands without its group.
 """
 
 import heapq
@@ -112,7 +113,7 @@ class _Visit:
         frames = [(task.start_ms, task.end_ms, task) for task in tasks if task.frame]
         if frames:
             group = self.trace.track("browser: frames")
-            for lane, (start_ms, end_ms, task) in self._lanes(group, frames):
+            for lane, (start_ms, end_ms, task) in self._lanes(group, "frames", frames):
                 self.trace.span(lane, task.name, self._ns(start_ms), self._ns(end_ms))
 
     def requests(self) -> None:
@@ -120,7 +121,7 @@ class _Visit:
         group = self.trace.track("browser: requests")
         seen: Counter[str] = Counter()
         spans = [(r.start_ms, _end_ms(r), r) for r in self._visit.requests]
-        for lane, (start_ms, end_ms, request) in self._lanes(group, spans):
+        for lane, (start_ms, end_ms, request) in self._lanes(group, "requests", spans):
             nth = seen[request.url]
             seen[request.url] += 1
             self.trace.span(
@@ -141,7 +142,7 @@ class _Visit:
         group = self.trace.track("server: answers")
         seen: Counter[str] = Counter()
         spans = [(self._ms(s.t_us), self._ms(s.end_us or s.t_us), s) for s in self._visit.served]
-        for lane, (start_ms, end_ms, answer) in self._lanes(group, spans):
+        for lane, (start_ms, end_ms, answer) in self._lanes(group, "answers", spans):
             nth = seen[answer.url]
             seen[answer.url] += 1
             self.trace.span(
@@ -160,12 +161,12 @@ class _Visit:
         if report is None or (not report.timeline and not mine):
             return
         group = self.trace.track(f"link: {side}")
-        self._course(group, report)
+        self._course(group, side, report)
         if not mine:
             return
-        inside = self.trace.counter("bytes inside", "B", group)
-        waits = self.trace.counter("time in the link", "ms", group)
-        lost = self.trace.track("dropped packets", group)
+        inside = self.trace.counter(f"{side}: bytes inside", "B", group)
+        waits = self.trace.counter(f"{side}: time in the link", "ms", group)
+        lost = self.trace.track(f"{side}: dropped packets", group)
         changes: dict[int, int] = defaultdict(int)
         for packet in mine:
             came_ns = self._ns(packet.time_ms)
@@ -181,12 +182,12 @@ class _Visit:
             level += changes[at_ns]
             self.trace.value(inside, at_ns, level)
 
-    def _course(self, group: Track, report: DirectionReport) -> None:
+    def _course(self, group: Track, side: Side, report: DirectionReport) -> None:
         if not report.timeline:
             return
         course = report.timeline
-        rate = self.trace.counter("rate out", "Mbit/s", group)
-        drops = self.trace.counter("dropped by the queue", "packets", group)
+        rate = self.trace.counter(f"{side}: rate out", "Mbit/s", group)
+        drops = self.trace.counter(f"{side}: dropped by the queue", "packets", group)
         slot_ns = course.slot_us * 1000
         quiet_ns = None
         for index, left_bytes, dropped in course.slots:
@@ -210,7 +211,7 @@ class _Visit:
         group = self.trace.track("server: connections")
         for connection in self._visit.connections:
             host = connection.host or "no name"
-            line = self.trace.track(f"{host}, {connection.protocol}, {connection.id}", group)
+            line = self.trace.track(f"{connection.id}: {host}, {connection.protocol}", group)
             start_ms = self._ms(connection.t_us)
             done_us = connection.handshake_end_us
             end_ms = start_ms if done_us is None else self._ms(done_us)
@@ -218,9 +219,9 @@ class _Visit:
             facts = _connection_facts(connection)
             self.trace.span(line, name, self._ns(start_ms), self._ns(end_ms), facts)
             if connection.id in by_id:
-                self._metrics(line, by_id[connection.id]["events"])
+                self._metrics(line, connection.id, by_id[connection.id]["events"])
 
-    def _metrics(self, line: Track, events: Iterable[Mapping[str, object]]) -> None:
+    def _metrics(self, line: Track, of: int, events: Iterable[Mapping[str, object]]) -> None:
         counters: dict[str, Track] = {}
         for event in events:
             at_ns = self._ns(float(str(event["time"])))
@@ -235,11 +236,11 @@ class _Visit:
             for field, (name, unit, scale) in _METRICS.items():
                 if field in data:
                     if field not in counters:
-                        counters[field] = self.trace.counter(name, unit, line)
+                        counters[field] = self.trace.counter(f"{of}: {name}", unit, line)
                     self.trace.value(counters[field], at_ns, data[field] * scale)
 
     def _lanes(
-        self, group: Track, spans: Sequence[tuple[float, float, _T]]
+        self, group: Track, what: str, spans: Sequence[tuple[float, float, _T]]
     ) -> Iterable[tuple[Track, tuple[float, float, _T]]]:
         """Yield each span, in order of its start, with a track that is free during the span."""
         free: list[tuple[float, int]] = []
@@ -249,7 +250,7 @@ class _Visit:
                 _, number = heapq.heappop(free)
             else:
                 number = len(tracks)
-                tracks.append(self.trace.track(f"{number + 1}", group))
+                tracks.append(self.trace.track(f"{what} {number + 1}", group))
             heapq.heappush(free, (span[1], number))
             yield tracks[number], span
 
