@@ -71,6 +71,23 @@ def test_a_command_that_the_documentation_shows_can_be_given(command):
     parse(command)
 
 
+def compares(command: str) -> bool:
+    """Whether a race has two stacks, or none that the example names."""
+    given = list(words(command))
+    stacks, servers = given.count("--stack"), given.count("--server")
+    return given[0] != "race" or not stacks or stacks * max(1, servers) > 1
+
+
+@pytest.mark.parametrize("command", EXAMPLES)
+def test_a_race_that_the_documentation_shows_has_something_to_compare(command):
+    assert compares(command)
+
+
+def test_a_race_of_one_stack_is_found():
+    assert not compares("dragstrip race demo --network LTE --stack h2")
+    assert compares("dragstrip race demo --network LTE --server a --server b --stack h2")
+
+
 @pytest.mark.parametrize("command", ["dragstrip race demo --networks LTE", "dragstrip rase demo"])
 def test_a_command_that_does_not_exist_is_found(command):
     with pytest.raises(Exception, match="No such"):
