@@ -223,6 +223,15 @@ def track(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Track]:
         yield opened
 
 
+@pytest.fixture(scope="module")
+def bed(page: Page) -> Iterator[Testbed]:
+    """A testbed that serves the `page` of the test's module behind `NETWORK`."""
+    with testbed(page.hosts) as opened:
+        opened.origin.serve(page)
+        opened.link.configure(NETWORK, 1)
+        yield opened
+
+
 @pytest.fixture
 def codes() -> Callable[[Visit], set[str]]:
     return lambda made: {r.code for r in made.reasons}

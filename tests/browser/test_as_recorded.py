@@ -10,7 +10,6 @@ from dragstrip.browsers.chromium import chromium, stack_flags
 from dragstrip.pages.format.archive import write_page
 from dragstrip.pages.generators.synth import synth
 from dragstrip.study.presets import find_stack
-from dragstrip.testbed.testbed import testbed as open_testbed
 
 VERSIONS = {"www.synth.test": "HTTP/2.0", "s2.synth.test": "h3", "s3.synth.test": "HTTP/1.1"}
 STACK = find_stack("as-recorded")
@@ -25,13 +24,6 @@ def page(tmp_path_factory):
     )
     path = tmp_path_factory.mktemp("mixed") / "mixed.har.zip"
     return write_page(path, structs.replace(recording, answers=answers))
-
-
-@pytest.fixture(scope="module")
-def bed(page):
-    with open_testbed(page.hosts) as opened:
-        opened.origin.serve(page)
-        yield opened
 
 
 def make(bed, page, connection="first"):

@@ -3,11 +3,10 @@
 import pytest
 from msgspec import structs
 
-from conftest import CLIENT, NETWORK
+from conftest import CLIENT
 from dragstrip.browsers.chromium import chromium
 from dragstrip.pages.format.archive import write_page
 from dragstrip.pages.format.recording import Recorded, Recording
-from dragstrip.testbed.testbed import testbed as open_testbed
 
 BUSY = b"""<!doctype html><title>busy</title><link rel="icon" href="data:,"><body>Busy<script>
 const began = performance.now();
@@ -22,14 +21,6 @@ def page(tmp_path_factory):
     answer = Recorded(url="https://busy.test/", headers=headers, wire=BUSY)
     recording = Recording(name="busy", url=answer.url, source="made", answers=[answer])
     return write_page(tmp_path_factory.mktemp("busy") / "busy.har.zip", recording)
-
-
-@pytest.fixture(scope="module")
-def bed(page):
-    with open_testbed(page.hosts) as opened:
-        opened.origin.serve(page)
-        opened.link.configure(NETWORK, 1)
-        yield opened
 
 
 def loaded(bed, page, client, *, times=1):

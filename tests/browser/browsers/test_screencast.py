@@ -7,13 +7,12 @@ import pytest
 from msgspec import structs
 from PIL import Image, ImageOps
 
-from conftest import CLIENT, NETWORK, judged, plan_of
+from conftest import CLIENT, judged, plan_of
 from dragstrip.browsers.chromium import chromium
 from dragstrip.pages.format.archive import write_page
 from dragstrip.pages.format.recording import Recorded, Recording
 from dragstrip.pages.generators.painted import BOXES, painted
 from dragstrip.study.presets import find_stack
-from dragstrip.testbed.testbed import testbed as open_testbed
 from dragstrip.visit.frames import visual
 
 READ = "JSON.stringify([performance.timeOrigin, ...performance.painted])"
@@ -22,14 +21,6 @@ READ = "JSON.stringify([performance.timeOrigin, ...performance.painted])"
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     return write_page(tmp_path_factory.mktemp("painted") / "painted.har.zip", painted())
-
-
-@pytest.fixture(scope="module")
-def bed(page):
-    with open_testbed(page.hosts) as opened:
-        opened.origin.serve(page)
-        opened.link.configure(NETWORK, 1)
-        yield opened
 
 
 @pytest.mark.parametrize("protocol", ["h1", "h2", "h3"])

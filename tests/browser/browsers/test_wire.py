@@ -14,7 +14,6 @@ from dragstrip.pages.format.archive import write_page
 from dragstrip.pages.generators.synth import synth
 from dragstrip.results.dissect import dissection, packets
 from dragstrip.study.presets import find_stack
-from dragstrip.testbed.testbed import testbed as open_testbed
 from dragstrip.visit.har import har
 from dragstrip.visit.qlog import read_windows
 
@@ -26,13 +25,6 @@ CLOCKS_MS = 2.0
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     return write_page(tmp_path_factory.mktemp("page") / "wire.har.zip", synth("8x30KB", hosts=2))
-
-
-@pytest.fixture(scope="module")
-def bed(page):
-    with open_testbed(page.hosts) as opened:
-        opened.origin.serve(page)
-        yield opened
 
 
 @pytest.fixture(scope="module")
