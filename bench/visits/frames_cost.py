@@ -1,11 +1,12 @@
 """What recording frames costs: page load time with and without, in paired blocks.
 
-uv run python bench/visits/frames_cost.py [blocks, default 30] [--keep]
+uv run python bench/visits/frames_cost.py [blocks, default 30] [--keep | --main-thread]
 
 Each block visits the demo page over LTE twice per stack, with frames and without, in an order drawn
 by lot and with the same seed for the link. A block with an invalid visit is counted and left out.
 Two one-sided tests ask whether the two differ by less than 5 %. With --keep the result is kept for
-this machine, and reports of studies with frames show it.
+this machine, and reports of studies with frames show it. With --main-thread the bench measures what
+recording the main thread costs instead.
 """
 
 import random
@@ -39,10 +40,12 @@ NETWORK = "LTE"
 PAGE = "demo"
 MARGIN = 0.05
 FEWEST = 3
+LOOKS = "main_thread" if "--main-thread" in sys.argv else "frames"
+"""What is recorded in every other visit."""
 
 
 def one(
-    bed: Testbed, browser: Chromium, page: Page, stack: Stack, index: int, *, frames: bool
+    bed: Testbed, browser: Chromium, page: Page, stack: Stack, index: int, *, looks: bool
 ) -> Visit:
     block = Block(page=page.name, network=NETWORK, index=index, seed=index, order=(stack.name,))
     plan = VisitPlan(
@@ -51,7 +54,7 @@ def one(
         page=page,
         network=find_network(NETWORK),
         stack=stack,
-        client=structs.replace(Client(), frames=frames),
+        client=structs.replace(Client(), **{LOOKS: looks}),
     )
     made, _ = visit(bed, browser, plan)
     return with_verdict(made, page, plan.network, stack, Thresholds())
@@ -60,11 +63,13 @@ def one(
 def blocks(bed: Testbed, page: Page, stack: Stack, runs: int) -> list[dict[bool, Visit]]:
     made = []
     with chromium(bed, stack.protocol, Client()) as browser:
-        one(bed, browser, page, stack, 0, frames=False)  # warms up
+        one(bed, browser, page, stack, 0, looks=False)  # warms up
         for index in range(1, runs + 1):
             order = [True, False]
             random.Random(f"{stack.name}:{index}").shuffle(order)
-            made.append({f: one(bed, browser, page, stack, index, frames=f) for f in order})
+            made.append(
+                {looks: one(bed, browser, page, stack, index, looks=looks) for looks in order}
+            )
     return made
 
 
@@ -77,7 +82,7 @@ def cost(stack: str, made: list[dict[bool, Visit]]) -> StackFramesCost | None:
             f"  {stack}: {len(good)} of {len(made)} blocks valid, too few to say ({set(invalid)})"
         )
         return None
-    looked, blind = ([b[frames].plt_ms or 0 for b in good] for frames in (True, False))
+    looked, blind = ([b[looks].plt_ms or 0 for b in good] for looks in (True, False))
     ratios = block_ratio(blind, looked)
     low, high = ratios.interval(0.95) or (None, None)
     found = StackFramesCost(
@@ -101,9 +106,9 @@ def cost(stack: str, made: list[dict[bool, Visit]]) -> StackFramesCost | None:
 
 
 def main() -> None:
-    wanted = [word for word in sys.argv[1:] if word != "--keep"]
+    wanted = [word for word in sys.argv[1:] if not word.startswith("--")]
     runs = int(wanted[0]) if wanted else 30
-    print(f"{PAGE} page over {NETWORK}, {runs} blocks a stack:")
+    print(f"{PAGE} page over {NETWORK}, {LOOKS}, {runs} blocks a stack:")
     with tempfile.TemporaryDirectory() as cache:
         page = resolve(PAGE, Path(cache))
         with testbed(page.hosts) as bed:
@@ -111,7 +116,7 @@ def main() -> None:
             stacks = [find_stack(name) for name in STACKS]
             found = [cost(s.name, blocks(bed, page, s, runs)) for s in stacks]
     measured = tuple(c for c in found if c)
-    if "--keep" in sys.argv and measured:
+    if "--keep" in sys.argv and LOOKS == "frames" and measured:
         here = Machine.here()
         whole = FramesCost(
             measured=now(),
