@@ -13,7 +13,8 @@ from dragstrip.testbed.uplink.uplink import own_address
 
 sys.path.append(str(Path(__file__).parents[1] / "bench" / "neighbours"))
 
-from recipes import Figures, absent, measure, recipes, variables
+import stream
+from recipes import Figures, absent, measure, recipes, said, variables, with_options
 from server import servers
 
 RECIPES = {recipe.name: recipe for recipe in recipes()}
@@ -56,3 +57,6 @@ def slow(figures: Figures) -> bool:
         and (trip_ms is None or trip_ms >= 0.99 * ROUND_TRIP_MS)
         and (mbps is None or mbps <= 1.02 * MOST_MBPS)
     )
+
+
+__all__ = ["RECIPES", "Figures", "check", "places", "said", "slow", "stream", "with_options"]

@@ -4,9 +4,10 @@
 
 Runs the commands of docs/howto/neighbours.md, and prints the page's table or writes it. Of three
 runs the least round trip and the median rate count, because a busy machine only adds to a round
-trip. BENCH_TOOLS names a folder with the programs that come from npm (`npm install
-lighthouse@12.2.3`, `npm install --ignore-scripts browsertime@26.3.2`, then their node_modules/.bin,
-joined by colons); CHROME_PATH, CHROME and CHROMEDRIVER name the browser and Debian's driver.
+trip. BENCH_TOOLS names the folders with the programs that come from npm (`npm install
+lighthouse@12.2.3`, `npm install --ignore-scripts browsertime@26.3.2 playwright-core@1.57.0
+hls.js@1.7.4`, then their node_modules/.bin), joined by colons; CHROME_PATH, CHROME and CHROMEDRIVER
+name the browser and Debian's driver.
 """
 
 import os

@@ -9,61 +9,16 @@ is what Playwright, Puppeteer and DevTools offer.
 import json
 import os
 import sys
+from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium-headless-shell")
-MEASURE = """async ([web, sockets, bytes]) => {
-  const least = async (once) => {
-    const trips = [];
-    for (let i = 0; i < 6; i++) {
-      const began = performance.now();
-      await once();
-      if (i > 0) trips.push(performance.now() - began);
-    }
-    return Math.min(...trips);
-  };
-  const rated = (read) => {
-    let got = 0, first = 0, firstAt = 0;
-    return (length) => {
-      got += length;
-      if (!first && got >= bytes / 3) { first = got; firstAt = performance.now(); }
-      return got < bytes ? 0 : (got - first) * 8 / (performance.now() - firstAt) / 1000;
-    };
-  };
-  const fetched = await least(async () => (await fetch(`${web}/1`)).arrayBuffer());
-  const reader = (await fetch(`${web}/${bytes}`)).body.getReader();
-  const fetchRate = rated();
-  let fetchMbps = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    fetchMbps = fetchRate(value.length);
-  }
-  const socket = new WebSocket(sockets);
-  socket.binaryType = "arraybuffer";
-  await new Promise((ready) => (socket.onopen = ready));
-  const answered = await least(() => new Promise((heard) => {
-    socket.onmessage = heard;
-    socket.send("ping");
-  }));
-  const socketRate = rated();
-  const socketMbps = await new Promise((over) => {
-    socket.onmessage = ({ data }) => {
-      const mbps = socketRate(data.byteLength);
-      if (mbps) over(mbps);
-    };
-    socket.send(String(bytes));
-  });
-  return {
-    fetch: { round_trip_ms: fetched, mbps: fetchMbps },
-    socket: { round_trip_ms: answered, mbps: socketMbps },
-  };
-}"""
 
 
 def main() -> None:
     web, sockets, *rest = sys.argv[1:]
+    measure = Path(__file__).with_name("measure_page.js").read_text()
     size = next((int(each) for each in rest if each.isdigit()), 3_000_000)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
@@ -81,7 +36,7 @@ def main() -> None:
                     "uploadThroughput": 10e6 / 8,
                 },
             )
-        print(json.dumps(page.evaluate(MEASURE, [web, sockets, size])))
+        print(json.dumps(page.evaluate(measure, [web, sockets, size])))
         browser.close()
 
 

@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +14,8 @@ from server import Places
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "howto" / "neighbours.md"
+OPTIONS = "Options in recipes"
+"""The section that shows options of the link."""
 _LINK = re.compile(r"^dragstrip link .*? -- ")
 _VARIABLES = ("WEB", "WS", "GRPC")
 _BYTES = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
@@ -44,19 +46,28 @@ def variables(places: Places) -> dict[str, str]:
 
 
 def recipes() -> list[Recipe]:
-    """Every section of the page that shows a command which a test runs."""
+    """The sections of tools on the page."""
     found = []
-    for part in PAGE.read_text().split("\n## ")[1:]:
-        name, _, text = part.partition("\n")
-        commands = [line.strip() for line in text.splitlines() if line.startswith("    ")]
-        used = [
-            command for command in commands if re.search(rf"\$({'|'.join(_VARIABLES)})\b", command)
-        ]
-        if used:
+    for name, commands in _sections():
+        used = [each for each in commands if re.search(rf"\$({'|'.join(_VARIABLES)})\b", each)]
+        if name in _READERS:
             behind = [command for command in used if command.startswith("dragstrip link ")]
             own = [command for command in used if command not in behind]
             found.append(Recipe(name, behind[0], own[0] if own else None))
+    assert {recipe.name for recipe in found} == _READERS.keys()
     return found
+
+
+def with_options() -> dict[str, str]:
+    """The commands of the page that show an option of the link, by option."""
+    commands = dict(_sections())[OPTIONS]
+    return {re.findall(r"--(?!down|delay)\w+", command)[0]: command for command in commands}
+
+
+def _sections() -> Iterator[tuple[str, list[str]]]:
+    for part in PAGE.read_text().split("\n## ")[1:]:
+        name, _, text = part.partition("\n")
+        yield name, [line.strip() for line in text.splitlines() if line.startswith("    ")]
 
 
 def absent(name: str) -> str:
@@ -64,23 +75,30 @@ def absent(name: str) -> str:
     program = _PROGRAMS.get(name, name.lower())
     if not shutil.which(program, path=_path()):
         return f"{program} is not installed"
+    package = _PACKAGES.get(name)
+    if package and not any(Path(folder, package).exists() for folder in _modules()):
+        return f"{package} of npm is not installed"
     return ""
 
 
 def measure(name: str, command: str, places: Mapping[str, str]) -> Mapping[str, Figures]:
-    """Runs a command in a shell; returns what each tool measured. Raises `RuntimeError` if the
-    command fails."""
+    """Runs a command; returns what each tool measured. Raises as `said` does."""
+    return _READERS[name](*said(command, places), places)
+
+
+def said(command: str, places: Mapping[str, str]) -> tuple[str, str]:
+    """What a command in a shell prints, on stdout and stderr. Raises `RuntimeError` if it fails."""
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=ROOT,
-        env={**os.environ, **places, "PATH": _path()},
+        env={**os.environ, **places, "PATH": _path(), "NODE_PATH": os.pathsep.join(_modules())},
         capture_output=True,
         text=True,
         timeout=120,
     )
     if done.returncode:
         raise RuntimeError(f"{command}: {(done.stderr or done.stdout)[-800:]}")
-    return _READERS[name](done.stdout, done.stderr, places)
+    return done.stdout, done.stderr
 
 
 def _path() -> str:
@@ -89,11 +107,20 @@ def _path() -> str:
     return os.pathsep.join([*filter(None, own), os.environ["PATH"]])
 
 
+def _modules() -> list[str]:
+    """Folders of npm's packages: those beside the programs that BENCH_TOOLS names."""
+    tools = os.environ.get("BENCH_TOOLS", "")
+    return [str(Path(folder).parent) for folder in tools.split(os.pathsep) if folder]
+
+
 _PROGRAMS = {
     "WebSocket client": "python",
     "gRPC": "python",
     "Playwright": os.environ.get("CHROMIUM", "chromium-headless-shell"),
+    "Playwright in Firefox": os.environ.get("FIREFOX", "firefox-esr"),
+    "hls.js": os.environ.get("CHROMIUM", "chromium-headless-shell"),
 }
+_PACKAGES = {"Playwright in Firefox": "playwright-core", "hls.js": "hls.js"}
 Reader = Callable[[str, str, Mapping[str, str]], Mapping[str, Figures]]
 
 
@@ -130,6 +157,10 @@ def _playwright(out: str, _err: str, _places: Mapping[str, str]) -> Mapping[str,
     return {"fetch": Figures(**found["fetch"]), "WebSocket": Figures(**found["socket"])}
 
 
+def _player(out: str, _err: str, _places: Mapping[str, str]) -> Mapping[str, Figures]:
+    return {"pieces of a stream": Figures(**json.loads(out))}
+
+
 def _lighthouse(out: str, _err: str, _places: Mapping[str, str]) -> Mapping[str, Figures]:
     return {"network-rtt": Figures(json.loads(out)["audits"]["network-rtt"]["numericValue"], None)}
 
@@ -155,6 +186,8 @@ _READERS: Mapping[str, Reader] = {
     "WebSocket client": _socket,
     "gRPC": _calls,
     "Playwright": _playwright,
+    "Playwright in Firefox": _playwright,
+    "hls.js": _player,
     "Lighthouse": _lighthouse,
     "browsertime": _browsertime,
 }

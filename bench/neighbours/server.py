@@ -2,10 +2,10 @@
 
     python bench/neighbours/server.py ADDRESS
 
-prints where each is. ``/3000000`` answers with as many bytes, ``/`` with a page that loads
-``/3000000``. A WebSocket sends each text back, and 3000000 bytes in answer to ``3000000``.
-gRPC's method ``/link/Echo`` sends its request back, and ``/link/Send`` a stream of as many bytes as
-its request says.
+prints where each is. ``/3000000`` answers with as many bytes, ``/stream.m3u8`` with a stream for a
+player, ``/`` with a page that loads ``/30000``. A WebSocket sends each text back, and 3000000 bytes
+in answer to ``3000000``. gRPC's method ``/link/Echo`` sends its request back, and ``/link/Send`` a
+stream of as many bytes as its request says.
 """
 
 import asyncio
@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import grpc
+import stream
 from websockets.asyncio.server import ServerConnection, serve
 
 _PAGE = b"<!doctype html><title>A page</title><h1>A page</h1><img src='/30000'><p>Text."
@@ -29,10 +30,13 @@ class _Web(http.server.BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
-        size = self.path.strip("/").partition("?")[0]
-        body = bytes(int(size)) if size.isdigit() else _PAGE
+        name = self.path.strip("/").partition("?")[0]
+        if name.isdigit():
+            kind, body = "image/png", bytes(int(name))
+        else:
+            kind, body = stream.files().get(name, ("text/html", _PAGE))
         self.send_response(200)
-        self.send_header("Content-Type", "image/png" if size.isdigit() else "text/html")
+        self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Cache-Control", "no-store")
         self.end_headers()

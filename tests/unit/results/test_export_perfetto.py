@@ -131,7 +131,9 @@ def test_packets_fill_the_link_and_empty_it_again():
     found = read(visit_trace(seen(), packets=packets))
     assert [v for _, v in found.values["link: down/down: bytes inside"]] == [1000, 2000, 1000, 0]
     assert [v for _, v in found.values["link: down/down: time in the link"]] == [30, 25]
-    assert [i[1] for i in found.instants if i[0] == "link: down/down: dropped packets"] == ["dropped"]
+    assert [i[1] for i in found.instants if i[0] == "link: down/down: dropped packets"] == [
+        "dropped"
+    ]
     assert [v for _, v in found.values["link: up/up: time in the link"]] == [19]
 
 
