@@ -24,14 +24,20 @@ def missing() -> str:
 def installed(name: str, version: str, script: str, overrides: Mapping[str, str]) -> list[str]:
     """The command that starts a program, which is installed first if it is missing. `overrides` are
     versions of what it needs, in the place of its own. Raises `CalledProcessError`."""
-    folder = _FOLDER / f"{name}-{version}"
-    start = folder / "node_modules" / name / script
-    if not start.exists():
+    return [node(), str(package(name, version, overrides) / script)]
+
+
+def package(name: str, version: str, overrides: Mapping[str, str] | None = None) -> Path:
+    """The folder of a package, which is installed first if it is missing. Raises
+    `CalledProcessError`."""
+    folder = _FOLDER / f"{name.replace('/', '-')}-{version}"
+    place = folder / "node_modules" / name
+    if not place.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        asked = {"private": True, "overrides": overrides}
+        asked = {"private": True, "overrides": overrides or {}}
         (folder / "package.json").write_text(json.dumps(asked))
         _install([f"{name}@{version}"], folder)
-    return [node(), str(start)]
+    return place
 
 
 def node() -> str:

@@ -162,7 +162,7 @@ def test_work_nests_on_its_thread_and_frames_are_beside():
     assert len({s.track for s in frames}) == 2
 
 
-def test_each_track_has_a_name_of_its_own():
+def test_no_two_tracks_have_one_name():
     packets = [packet(10, 40), packet(20, None), packet(31, 50, side="up")]
     qlog = [*QLOG, {**QLOG[0], "common_fields": {"group_id": "9"}}]
     one = seen()

@@ -1,7 +1,7 @@
 """Writes one visit as a trace: page, browser, link, server and connections on one clock.
 
 Time in the trace is CLOCK_REALTIME, so traces of one capsule can be put side by side. Each track
-has a name of its own: a track that is pinned or found in Perfetto stands without its group.
+has its own name: Perfetto shows a track that is pinned or found without its group.
 """
 
 import heapq
