@@ -19,6 +19,7 @@ mod parameters;
 mod prague;
 #[cfg(test)]
 mod simulation;
+mod train;
 mod usage;
 mod window;
 

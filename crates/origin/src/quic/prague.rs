@@ -4,7 +4,8 @@
 //! Packets are ECT(1), and the client counts those that were marked. Where the draft leaves a
 //! choice, or this departs from it:
 //! - A loss shows a classic bottleneck, so the window then grows as CUBIC's until the next mark.
-//! - The first mark ends slow start with half of the window, as the draft's share of 1 does. That
+//! - Slow start sends trains, and ends just below the line's rate if they tell it.
+//! - A mark before that ends it with half of the window, as the draft's share of 1 does. That
 //!   lasts for a round trip, in which the queue drains and packets of the whole window arrive. Then
 //!   the window is what the path carries in a round trip without a queue, and the average of marked
 //!   shares begins with 0, as in UDP Prague of the draft's authors. From 1 it would fall for 40 round
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 use crate::algorithms::Congestion;
 use crate::quic::cubic::Cubic;
 use crate::quic::law::{Batch, Law, Loss};
+use crate::quic::train::Trains;
 use crate::quic::usage::Usage;
 
 /// Gain of the average of marked shares, as DCTCP's g (RFC 8257 section 4.2).
@@ -27,8 +29,13 @@ const REFERENCE_RTT: Duration = Duration::from_millis(25);
 /// Three windows in a round trip, where Linux has two: a window that leaves in a third of a round
 /// trip finds the queue when it is a third of what the path carries, and overshoots by less.
 const SLOW_START_GAIN: f64 = 3.0;
+/// Share of the line's rate at which slow start ends: the average of marks begins with 0, so what is
+/// left of a queue would stay.
+const START_SHARE: f64 = 0.95;
 /// Marked packets in a row that tell the line's rate.
 const FULL_PACKETS: u64 = 8;
+/// Share of the largest packet that is enough for a packet to be full.
+const FULL_SHARE: f64 = 0.9;
 /// RFC 9002 section 7.2.
 const LEAST_PACKETS: f64 = 2.0;
 
@@ -41,6 +48,8 @@ pub(crate) struct Prague {
     /// Average share of marked packets since slow start.
     alpha: f64,
     round: Round,
+    /// Those of the first slow start.
+    trains: Trains,
     drain: Option<Drain>,
     /// The last reduction for a mark.
     reduced: Option<Instant>,
@@ -119,6 +128,7 @@ impl Prague {
                 packets: 0,
                 marks: 0,
             },
+            trains: Trains::default(),
             drain: None,
             reduced: None,
             lost: None,
@@ -221,6 +231,26 @@ impl Prague {
         true
     }
 
+    /// Whether this is the first slow start.
+    fn is_starting(&self) -> bool {
+        self.in_slow_start() && self.lost.is_none()
+    }
+
+    /// Ends slow start where the line's rate does. Takes the marks of a batch, and returns those that
+    /// are to be answered.
+    fn hear_trains(&mut self, now: Instant, marks: u64) -> u64 {
+        if !self.is_starting() {
+            return marks;
+        }
+        let marks = self.trains.on_acks_end(now, marks);
+        if let Some(line) = self.trains.line() {
+            let carried = line * self.least_rtt.as_secs_f64();
+            self.threshold = (START_SHARE * carried).max(self.least());
+            self.window = self.window.min(self.threshold);
+        }
+        marks
+    }
+
     /// The share of a virtual round trip that is real.
     fn real_share(&self) -> f64 {
         let rtt = self.srtt.unwrap_or(REFERENCE_RTT).as_secs_f64();
@@ -260,12 +290,14 @@ impl Law for Prague {
     }
 
     fn rate(&self, rtt: Duration, in_flight: u64) -> f64 {
-        let gain = if self.in_slow_start() {
-            SLOW_START_GAIN
+        let round = self.window.max(in_flight as f64) / rtt.as_secs_f64().max(1e-6);
+        if self.is_starting() {
+            self.trains.rate(round, SLOW_START_GAIN)
+        } else if self.in_slow_start() {
+            SLOW_START_GAIN * round
         } else {
-            1.0
-        };
-        gain * self.window.max(in_flight as f64) / rtt.as_secs_f64().max(1e-6)
+            round
+        }
     }
 
     fn fine(&self) -> bool {
@@ -281,14 +313,20 @@ impl Law for Prague {
         let out = (in_flight + bytes) as f64;
         let full = out + self.mtu > self.window;
         self.usage.sent(now, out, full, self.newest);
+        let is_full = bytes as f64 >= FULL_SHARE * self.mtu;
+        if let Some(newest) = self.newest.filter(|_| is_full && self.is_starting()) {
+            self.trains.on_sent(now, newest);
+        }
     }
 
-    fn on_acked(&mut self, _now: Instant, sent: Instant, rtt: Duration, bytes: u64) {
+    fn on_acked(&mut self, now: Instant, sent: Instant, rtt: Duration, bytes: u64) {
         self.newest = self.newest.max(Some(sent));
         self.least_rtt = self.least_rtt.min(rtt);
         self.srtt = Some(self.srtt.map_or(rtt, |srtt| (7 * srtt + rtt) / 8));
         self.acked += bytes as f64;
         self.packets += 1;
+        let left = now.checked_sub(rtt).unwrap_or(sent);
+        self.trains.on_acked(sent, left, bytes);
     }
 
     fn on_acks_end(&mut self, batch: Batch) {
@@ -296,6 +334,7 @@ impl Law for Prague {
         let packets = std::mem::take(&mut self.packets);
         let marks = batch.marks.saturating_sub(self.marks);
         self.marks = self.marks.max(batch.marks);
+        let marks = self.hear_trains(batch.now, marks);
         if self.drains(batch.now, acked, packets, marks) {
             return;
         }

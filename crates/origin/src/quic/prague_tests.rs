@@ -23,6 +23,8 @@ struct Line {
     coupled: f64,
     recurs: f64,
     drops_above: Duration,
+    /// Packets that the client acknowledges at once.
+    acked_at_once: usize,
     free: Instant,
     may_send: Instant,
     /// When each is acknowledged, when it was made, whether it is marked.
@@ -34,10 +36,16 @@ struct Line {
 }
 
 impl Line {
+    /// The handshake has told the round trip.
     fn new(rate_mbps: f64, rtt: Duration) -> Self {
-        let now = Instant::now();
+        let begin = Instant::now();
+        let now = begin + rtt;
+        let mut prague = Prague::new(begin, PACKET, 10 * PACKET);
+        prague.on_sent(begin, 0, 100);
+        ack(&mut prague, now, begin, 1, 0);
+        prague.window = (10 * PACKET) as f64;
         Self {
-            prague: Prague::new(now, PACKET, 10 * PACKET),
+            prague,
             begin: now,
             now,
             rtt,
@@ -46,6 +54,7 @@ impl Line {
             coupled: 0.0,
             recurs: 0.0,
             drops_above: Duration::MAX,
+            acked_at_once: 1,
             free: now,
             may_send: now,
             flying: VecDeque::new(),
@@ -60,7 +69,7 @@ impl Line {
         let end = self.begin + until;
         while self.now < end {
             let room = self.in_flight + PACKET <= self.prague.window();
-            let ack = self.flying.front().map(|&(at, ..)| at);
+            let ack = self.acked().map(|(at, _)| at);
             let send = self.may_send.max(self.now);
             if room && ack.is_none_or(|ack| send <= ack) {
                 self.now = send;
@@ -102,12 +111,31 @@ impl Line {
         self.flying.push_back((at, now, marked));
     }
 
+    /// The next acknowledgement: when, and of how many packets. The last of them may be late.
+    fn acked(&self) -> Option<(Instant, usize)> {
+        let (first, ..) = *self.flying.front()?;
+        let late = first + ms(25);
+        let packets = self.flying.iter().take(self.acked_at_once);
+        let packets = packets.take_while(|&&(at, ..)| at <= late).count();
+        let whole = packets == self.acked_at_once;
+        Some((
+            if whole {
+                self.flying[packets - 1].0
+            } else {
+                late
+            },
+            packets,
+        ))
+    }
+
     fn acknowledge(&mut self) {
-        let (now, sent, marked) = self.flying.pop_front().unwrap();
-        self.in_flight -= PACKET;
-        self.marks += u64::from(marked);
-        self.delivered += PACKET;
-        self.prague.on_acked(now, sent, now - sent, PACKET);
+        let (now, packets) = self.acked().unwrap();
+        for (_, sent, marked) in self.flying.drain(..packets) {
+            self.in_flight -= PACKET;
+            self.marks += u64::from(marked);
+            self.delivered += PACKET;
+            self.prague.on_acked(now, sent, now - sent, PACKET);
+        }
         self.prague.on_acks_end(Batch {
             now,
             in_flight: self.in_flight,
@@ -249,43 +277,167 @@ fn after_a_round_trip_the_window_is_what_the_path_carried_in_one() {
     }
 }
 
+/// Lines in Mbit/s, and round trips in ms.
+const LINES: [(u32, u64); 9] = [
+    (10, 10),
+    (10, 20),
+    (20, 10),
+    (20, 20),
+    (20, 50),
+    (50, 50),
+    (100, 20),
+    (100, 50),
+    (500, 50),
+];
+
+fn line_of(rate_mbps: u32, rtt_ms: u64, acked_at_once: usize) -> Line {
+    let mut line = Line::new(f64::from(rate_mbps), ms(rtt_ms));
+    line.acked_at_once = acked_at_once;
+    line
+}
+
 #[test]
 fn its_startup_leaves_few_packets_in_a_queue() {
-    // Of 5 s, less than a percent of packets waits for longer than 2 ms, or two packets.
-    for (rate, rtt) in [(20, 10), (20, 20), (20, 50), (50, 20), (50, 50), (100, 50)] {
-        let mut line = Line::new(f64::from(rate), ms(rtt));
-        line.run(ms(5_000));
-        let most = ms(2).max(2 * line.spacing);
-        let late = line.waits.iter().filter(|&&wait| wait > most).count();
-        let all = line.waits.len();
-        assert!(100 * late < all, "{rate} Mbit/s, {rtt} ms: {late} of {all}");
+    // Of 5 s, 6 packets wait for longer than 2 ms, or longer than two take.
+    for (rate, rtt) in LINES {
+        for at_once in [1, 2] {
+            let mut line = line_of(rate, rtt, at_once);
+            line.run(ms(5_000));
+            let most = ms(2).max(2 * line.spacing);
+            let late = line.waits.iter().filter(|&&wait| wait > most).count();
+            assert!(late <= 6, "{rate} Mbit/s, {rtt} ms, {at_once}: {late}");
+        }
     }
 }
 
 #[test]
 fn its_startup_finds_the_rate_of_a_line() {
-    for (rate, rtt) in [(10, 20), (20, 20), (20, 50), (50, 50), (100, 50)] {
-        let mut line = Line::new(f64::from(rate), ms(rtt));
-        let (share, _) = line.watch(ms(600), ms(2_600));
-        assert!(share > 0.6, "{rate} Mbit/s, {rtt} ms: {share}");
+    for (rate, rtt) in LINES {
+        for at_once in [1, 2] {
+            let mut line = line_of(rate, rtt, at_once);
+            let (share, _) = line.watch(ms(600), ms(2_600));
+            assert!(share > 0.95, "{rate} Mbit/s, {rtt} ms, {at_once}: {share}");
+        }
     }
+}
+
+#[test]
+fn a_client_that_acknowledges_ten_at_once_hides_the_rate() {
+    // As before trains: the first mark ends slow start.
+    let mut line = line_of(100, 50, 10);
+    line.run(ms(5_000));
+    assert_eq!(line.prague.trains.line(), None);
+    assert!(line.prague.threshold.is_finite());
+    let (share, p99) = line.watch(ms(5_000), ms(15_000));
+    assert!(share > 0.9 && p99 < ms(2), "{share}, {p99:?}");
+}
+
+/// The table of docs/decisions/0106: packets of 5 s that waited for longer than 2 ms, the longest
+/// wait, and shares of the line until 0.6 s and from there to 2.6 s.
+#[test]
+#[ignore = "it prints"]
+fn print_startups() {
+    for (rate, rtt) in LINES {
+        let mut line = line_of(rate, rtt, 2);
+        let (early, _) = line.watch(ms(0), ms(600));
+        let mut waits = std::mem::take(&mut line.waits);
+        let (later, _) = line.watch(ms(600), ms(2_600));
+        waits.append(&mut line.waits);
+        line.run(ms(5_000));
+        waits.append(&mut line.waits);
+        let late = waits.iter().filter(|&&wait| wait > ms(2)).count();
+        let most = waits.iter().max().unwrap();
+        println!("{rate} Mbit/s, {rtt} ms: {late}, {most:.1?}, {early:.2}, {later:.2}");
+    }
+}
+
+/// A sender in slow start that has sent a train of four packets, one each 0.1 ms.
+fn with_a_train(begin: Instant) -> Prague {
+    let mut prague = Prague::new(begin, PACKET, 10 * PACKET);
+    prague.on_sent(begin, 0, 100);
+    ack(&mut prague, begin + ms(50), begin, 1, 0);
+    prague.window = (10 * PACKET) as f64;
+    for packet in 0..4 {
+        prague.on_sent(train_at(begin, packet), packet * PACKET, PACKET);
+    }
+    prague
+}
+
+fn train_at(begin: Instant, packet: u64) -> Instant {
+    begin + ms(100) + Duration::from_micros(100 * packet)
+}
+
+#[test]
+fn a_train_that_a_line_spreads_ends_slow_start_at_its_rate() {
+    // Packets that arrive one each 0.6 ms, with marks on the last two: 83 packets in a round trip.
+    let begin = Instant::now();
+    let mut prague = with_a_train(begin);
+    prague.on_sent(train_at(begin, 4), 4 * PACKET, PACKET);
+    for packet in 0..4 {
+        let now = begin + ms(150) + Duration::from_micros(600 * packet);
+        let marks = packet.saturating_sub(1);
+        ack(&mut prague, now, train_at(begin, packet), 1, marks);
+    }
+    assert!(prague.in_slow_start());
+    let packets = prague.threshold / PACKET as f64;
+    assert!((packets - 0.95 * 50.0 / 0.6).abs() < 0.1, "{packets}");
+    let rate = prague.rate(ms(1), 0) / PACKET as f64;
+    assert!((rate - 1.0 / 0.6e-3).abs() < 1.0, "it sends at {rate}");
+}
+
+#[test]
+fn a_train_that_arrives_as_it_left_tells_nothing() {
+    let begin = Instant::now();
+    let mut prague = with_a_train(begin);
+    for packet in 0..4 {
+        let sent = train_at(begin, packet);
+        ack(&mut prague, sent + ms(50), sent, 1, 0);
+    }
+    assert_eq!((prague.trains.line(), prague.threshold()), (None, None));
+}
+
+#[test]
+fn marks_of_a_train_that_tells_nothing_end_slow_start() {
+    let begin = Instant::now();
+    let mut prague = with_a_train(begin);
+    for packet in 0..4 {
+        let sent = train_at(begin, packet);
+        ack(&mut prague, sent + ms(50), sent, 1, 1);
+        assert_eq!(prague.in_slow_start(), packet < 3, "after packet {packet}");
+    }
+}
+
+#[test]
+fn after_a_train_all_is_even_again() {
+    let begin = Instant::now();
+    let mut prague = with_a_train(begin);
+    let round = 10.0 * PACKET as f64 / 0.05;
+    let mut rates = vec![prague.rate(ms(50), 0) / round];
+    for packet in 4..6 {
+        prague.on_sent(train_at(begin, packet), packet * PACKET, PACKET);
+        rates.push(prague.rate(ms(50), 0) / round);
+    }
+    // A pause of four packets after the train's last one.
+    assert_eq!(rates, [0.25, 1.0, 1.0]);
 }
 
 #[test]
 fn few_marks_of_a_coupled_queue_leave_it_its_share() {
     for rtt in [10, 25, 50] {
         for share in [0.03, 0.06, 0.12] {
-            let mut line = Line::new(1000.0, ms(rtt));
-            line.coupled = share;
             // Marks of packets that waited less than the others are rarer: W = 2 / p.
             let fair = 2.0 / share * rtt as f64 / rtt.max(25) as f64;
             let mut sum = 0.0;
-            for tick in 1..=300 {
-                line.run(ms(200 + 10 * tick));
-                sum += line.prague.window / PACKET as f64 / 300.0;
+            for first in 0..10 {
+                let mut line = Line::new(1000.0, ms(rtt));
+                (line.coupled, line.recurs) = (share, 0.1 * f64::from(first));
+                for tick in 1..=300 {
+                    line.run(ms(200 + 10 * tick));
+                    sum += line.prague.window / PACKET as f64 / 3000.0;
+                }
             }
             let ratio = sum / fair;
-            assert!((0.7..1.5).contains(&ratio), "{rtt} ms, {share}: {ratio}");
+            assert!((0.55..1.5).contains(&ratio), "{rtt} ms, {share}: {ratio}");
         }
     }
 }
