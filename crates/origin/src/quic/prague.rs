@@ -237,7 +237,7 @@ impl Prague {
     }
 
     /// Ends slow start where the line's rate does. Takes the marks of a batch, and returns those that
-    /// are to be answered.
+    /// a reduction is to answer.
     fn hear_trains(&mut self, now: Instant, marks: u64) -> u64 {
         if !self.is_starting() {
             return marks;
@@ -334,24 +334,24 @@ impl Law for Prague {
         let packets = std::mem::take(&mut self.packets);
         let marks = batch.marks.saturating_sub(self.marks);
         self.marks = self.marks.max(batch.marks);
-        let marks = self.hear_trains(batch.now, marks);
-        if self.drains(batch.now, acked, packets, marks) {
+        let answered = self.hear_trains(batch.now, marks);
+        if self.drains(batch.now, acked, packets, answered) {
             return;
         }
-        if marks > 0 && self.in_slow_start() {
+        if answered > 0 && self.in_slow_start() {
             self.leave_slow_start(batch.now);
             return;
         }
         self.round.packets += packets;
-        self.round.marks += marks;
+        self.round.marks += answered;
         if packets > 0 {
-            let marked = (marks as f64 / packets as f64).min(1.0);
+            let marked = (marks.max(answered) as f64 / packets as f64).min(1.0);
             let answering = self.lost.is_some_and(|lost| !self.is_over(batch.now, lost));
             if !answering {
                 self.grow(batch.now, acked * (1.0 - marked));
             }
         }
-        if marks > 0 {
+        if answered > 0 {
             self.reduce(batch.now);
         }
         self.end_round(batch.now);

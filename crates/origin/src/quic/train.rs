@@ -80,8 +80,8 @@ impl Trains {
         }
     }
 
-    /// The acknowledgements of a batch are complete, with `marks`. Returns those that are to be
-    /// answered: where a train tells the rate, that is the answer to its own.
+    /// The acknowledgements of a batch are complete, with `marks`. Returns those that a reduction is to
+    /// answer: where a train tells the rate, that is the answer to its own.
     pub fn on_acks_end(&mut self, now: Instant, marks: u64) -> u64 {
         let Some(train) = self.newest.as_mut().filter(|train| train.brought.is_some()) else {
             return marks;
