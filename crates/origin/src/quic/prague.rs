@@ -4,7 +4,7 @@
 //! Packets are ECT(1), and the client counts those that were marked. Where the draft leaves a
 //! choice, or this departs from it:
 //! - A loss shows a classic bottleneck, so the window then grows as CUBIC's until the next mark.
-//! - Slow start sends trains, and ends just below the line's rate if they tell it.
+//! - Slow start sends trains, and ends below the line's rate if they tell it.
 //! - A mark before that ends it with half of the window, as the draft's share of 1 does. That
 //!   lasts for a round trip, in which the queue drains and packets of the whole window arrive. Then
 //!   the window is what the path carries in a round trip without a queue, and the average of marked
@@ -29,9 +29,6 @@ const REFERENCE_RTT: Duration = Duration::from_millis(25);
 /// Three windows in a round trip, where Linux has two: a window that leaves in a third of a round
 /// trip finds the queue when it is a third of what the path carries, and overshoots by less.
 const SLOW_START_GAIN: f64 = 3.0;
-/// Share of the line's rate at which slow start ends: the average of marks begins with 0, so what is
-/// left of a queue would stay.
-const START_SHARE: f64 = 0.95;
 /// Marked packets in a row that tell the line's rate.
 const FULL_PACKETS: u64 = 8;
 /// Share of the largest packet that is enough for a packet to be full.
@@ -48,7 +45,7 @@ pub(crate) struct Prague {
     /// Average share of marked packets since slow start.
     alpha: f64,
     round: Round,
-    /// Those of the first slow start.
+    /// The trains of the first slow start.
     trains: Trains,
     drain: Option<Drain>,
     /// The last reduction for a mark.
@@ -245,7 +242,7 @@ impl Prague {
         let marks = self.trains.on_acks_end(now, marks);
         if let Some(line) = self.trains.line() {
             let carried = line * self.least_rtt.as_secs_f64();
-            self.threshold = (START_SHARE * carried).max(self.least());
+            self.threshold = carried.max(self.least());
             self.window = self.window.min(self.threshold);
         }
         marks

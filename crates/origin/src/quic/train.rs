@@ -15,6 +15,9 @@ const GAIN: f64 = 16.0;
 const ENOUGH: u64 = 2;
 /// The line spread the packets out if they arrive in so much more time than they left in.
 const SPREAD: f64 = 1.5;
+/// Share of the line's rate that a sender may use. Beside a full classic queue the scheduler of DualPI2
+/// leaves the L4S queue 0.9, by Linux's default and ours.
+const SHARE: f64 = 0.88;
 
 /// The trains of a sender, one in each round trip.
 #[derive(Debug, Clone, Default)]
@@ -24,7 +27,7 @@ pub(crate) struct Trains {
     heard: bool,
     /// Marks of the newest train's packets, until all are acknowledged.
     marks: u64,
-    /// What the line carries, by the train that told most.
+    /// What the sender may use of the line, by the train that told most.
     line: Option<f64>,
 }
 
@@ -47,12 +50,13 @@ struct Train {
 }
 
 impl Trains {
+    /// What the sender may use of the line, if a train told.
     pub fn line(&self) -> Option<f64> {
         self.line
     }
 
     /// The rate of the packet sent last. `round` is a window in a round trip, and `gain` how many of
-    /// them leave in one. Before the first train is heard it is one, and then at most the line's rate.
+    /// them leave in one. Before the first train is heard it is one, and then at most the line's share.
     pub fn rate(&self, round: f64, gain: f64) -> f64 {
         let Some(train) = self.newest else {
             return gain * round;
@@ -89,7 +93,8 @@ impl Trains {
         self.heard = true;
         self.marks += marks;
         if let Some(rate) = train.on_acks_end(now) {
-            self.line = Some(self.line.map_or(rate, |line| line.max(rate)));
+            let line = SHARE * rate;
+            self.line = Some(self.line.map_or(line, |most| most.max(line)));
         }
         if self.line.is_some() {
             self.marks = 0;
