@@ -6,7 +6,8 @@ First a page is loaded beside one bulk flow through three queues: droptail, CoDe
 bulk flow is classic (the kernel's CUBIC) or L4S (Prague of our QUIC), and so is the page's sender.
 Then one of each share DualPI2, over rates and round trips. Capsules go into FOLDER; the tables are
 written into docs/results/l4s.md, and their rows into l4s.json. With cells, such as DualPI2/CUBIC or
-20/50 (Mbit/s and ms), only those are loaded, and the other rows stay.
+20/50 (Mbit/s and ms), or stacks of them, such as 20/50/h3, only those are loaded, and the other
+rows stay.
 """
 
 import sys
@@ -44,6 +45,7 @@ RATES = (10, 20)
 ROUND_TRIPS = (10, 20, 50)
 LONG_MS = 5_000.0
 TINY = "synth:1x10KB"
+TINY_STACKS = ("h2", "h3")
 FACTOR = 2.0
 GOAL_MS = 2.0
 FULL_BITS = 1500 * 8
@@ -54,8 +56,8 @@ def main() -> None:
     cells = sys.argv[2:] or [*pairs(QUEUES, BULK), *pairs(RATES, ROUND_TRIPS)]
     rows = OUT.with_suffix(".json")
     known = msgspec.json.decode(rows.read_bytes(), type=Rows) if rows.exists() else Rows([], [])
-    beside = [row for row in known.beside if row.cell not in cells]
-    shares = [row for row in known.shares if row.cell not in cells]
+    beside = [row for row in known.beside if not asked(row.cell, row.stack, cells)]
+    shares = [row for row in known.shares if not asked(row.cell, row.beside, cells)]
     beside += page_beside_bulk(folder / "beside", cells)
     shares += prague_beside_cubic(folder / "shares", cells)
     order = pairs(QUEUES, BULK)
@@ -66,6 +68,10 @@ def main() -> None:
     rows.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
     OUT.write_text("\n".join([*page(found), ""]))
     print(OUT.read_text())
+
+
+def asked(cell: str, stack: str, cells: Sequence[str]) -> bool:
+    return cell in cells or f"{cell}/{stack}" in cells
 
 
 def pairs(some: Iterable[object], others: Iterable[object]) -> list[str]:
@@ -81,18 +87,23 @@ def network(
     )
 
 
-def visits(out: Path, page: str, one: Network, stacks: Sequence[Stack]) -> list[Visit]:
+def visits(
+    out: Path, page: str, network: Network, stacks: Sequence[Stack], names: Sequence[str]
+) -> list[Visit]:
+    """Loads of those of `stacks` that have one of the names."""
     study = StudySpec(
         name=out.name,
         pages=[page],
-        networks=[one],
+        networks=[network],
         stacks=loaded_by(list(stacks), "loader"),
         runs=1,
         seed=1,
         client=Client(timeout_s=120),
         controls=False,
     ).resolve(out.parent / "pages")
-    dragstrip.run(structs.replace(study, reruns=0), out=out, virtual=True, computing=False)
+    wanted = tuple(stack for stack in study.stacks if stack.name in names)
+    one = structs.replace(study, stacks=wanted, reruns=0)
+    dragstrip.run(one, out=out, virtual=True, computing=False)
     return list(Capsule.open(out).visits())
 
 
@@ -116,10 +127,11 @@ class Beside(msgspec.Struct):
 def page_beside_bulk(out: Path, cells: Sequence[str]) -> Iterator[Beside]:
     stacks = [find_stack(name) for name in STACKS]
     for queue, bulk in product(QUEUES, BULK):
-        if f"{queue}/{bulk}" not in cells:
+        names = [name for name in STACKS if asked(f"{queue}/{bulk}", name, cells)]
+        if not names:
             continue
         one = network(f"{queue}, {bulk}", RATE_MBPS, RTT_MS, QUEUES[queue], BULK[bulk])
-        for visit in visits(out / f"{queue}-{bulk}", PAGE, one, stacks):
+        for visit in visits(out / f"{queue}-{bulk}", PAGE, one, stacks, names):
             if not visit.valid or not visit.link:
                 continue
             down = visit.link.down
@@ -198,12 +210,13 @@ class Rows(msgspec.Struct):
 
 def prague_beside_cubic(out: Path, cells: Sequence[str]) -> Iterator[Share]:
     both = tuple(structs.replace(load, lead_ms=LONG_MS) for load in (CLASSIC, SCALABLE))
-    stacks = [find_stack(name) for name in ("h2", "h3")]
+    stacks = [find_stack(name) for name in TINY_STACKS]
     for rate, rtt in product(RATES, ROUND_TRIPS):
-        if f"{rate}/{rtt}" not in cells:
+        names = [name for name in TINY_STACKS if asked(f"{rate}/{rtt}", name, cells)]
+        if not names:
             continue
         one = network(f"{rate} Mbit/s, {rtt} ms", rate, rtt, DualPi2(), both)
-        for visit in visits(out / f"{rate}-{rtt}", TINY, one, stacks):
+        for visit in visits(out / f"{rate}-{rtt}", TINY, one, stacks, names):
             if not visit.valid or not visit.link:
                 continue
             rates = bulk_mbps(visit)
