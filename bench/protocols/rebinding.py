@@ -6,6 +6,7 @@ Reads a capsule of docs/results/rebinding-servers.toml, whose packets are kept, 
 of docs/results/moving-links.md. Needs tshark.
 """
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -21,18 +22,17 @@ from dragstrip.results.capsule import Capsule
 OUT = Path("docs/results/moving-links.md")
 BEGIN, END = "<!-- servers -->", "<!-- end of servers -->"
 REBOUND_MS = 600.0
-FIRST_NEW_PORT = 20_000
-"""The link's NAT counts its new ports from here, below those of clients."""
+DUE = re.compile(r"due ([0-9.]+) ms after its arrival")
 
 
 class Seen(Struct, frozen=True):
     """What one visit's packets show. Times are ms after its first packet."""
 
-    silence_ms: float
-    """The longest time without a packet at the client, after the rebinding."""
+    silence_ms: float | None
+    """The longest time between packets at the client after the rebinding; None if no more came."""
     followed_ms: float | None
-    """Time from the rebinding to the server's first packet to a new port. None: the client had used
-    another port of its own before."""
+    """Time from the rebinding to the server's first packet that reaches the client's first port.
+    None: there is none, or the client had used another port of its own before."""
     dropped: int
     """Packets to the old port."""
     client_ports: int
@@ -59,20 +59,22 @@ def seen(capture: Path) -> Seen:
     words = [word for field in fields.split() for word in ("-e", field)]
     command = ["tshark", "-r", str(capture), "-Y", "udp && !icmp", "-T", "fields", *words]
     said = subprocess.run(command, capture_output=True, check=True, text=True)
-    arrived, dropped, ports, followed = [REBOUND_MS], 0, set(), None
+    arrived, ports = [REBOUND_MS], list[str]()
+    dropped, followed = 0, None
     for line in said.stdout.splitlines():
         seconds, way, comment, source, target = line.split("\t")
-        at_ms = 1000 * float(seconds)
+        sent_ms = 1000 * float(seconds)
+        due = DUE.search(comment)
         if way == "up":
-            ports.add(source)
+            ports += [] if source in ports else [source]
             continue
-        new = FIRST_NEW_PORT <= int(target) < FIRST_NEW_PORT + 1000
-        if new and followed is None and len(ports) == 1:
-            followed = at_ms - REBOUND_MS
         dropped += "dropped: nat" in comment
-        if "dropped" not in comment and at_ms > REBOUND_MS:
-            arrived.append(at_ms)
-    silence = max(after - before for before, after in pairwise(sorted(arrived)))
+        if due and sent_ms > REBOUND_MS:
+            arrived.append(sent_ms + float(due[1]))
+            if followed is None and ports == [target]:
+                followed = sent_ms - REBOUND_MS
+    gaps = (after - before for before, after in pairwise(sorted(arrived)))
+    silence = max(gaps, default=None)
     return Seen(silence, followed, dropped, len(ports))
 
 
@@ -82,12 +84,13 @@ def page(rows: dict[str, list[tuple[Visit, Seen]]]) -> Iterator[str]:
     for stack, visits in sorted(rows.items(), key=lambda row: times(row[1])):
         whole = sum(not failed(visit) for visit, _ in visits)
         followed = [one.followed_ms for _, one in visits if one.followed_ms is not None]
+        silent = [one.silence_ms for _, one in visits if one.silence_ms is not None]
         cells = (
             f"`{stack}`",
             f"{whole} of {len(visits)}",
             told([visit.plt_ms or 0.0 for visit, _ in visits]),
             f"{median(failed(visit) for visit, _ in visits):g}",
-            told([one.silence_ms for _, one in visits]),
+            " ".join([told(silent), *([f"in {len(silent)}"] if len(silent) < len(visits) else [])]),
             told(followed) if len(followed) == len(visits) else f"{len(followed)} of {len(visits)}",
             f"{median(one.dropped for _, one in visits):g}",
             f"{median(one.client_ports for _, one in visits):g}",
@@ -104,6 +107,8 @@ def failed(visit: Visit) -> int:
 
 
 def told(values_ms: Sequence[float]) -> str:
+    if not values_ms:
+        return "none"
     least, most = min(values_ms) / 1000, max(values_ms) / 1000
     return f"{median(values_ms) / 1000:.2f} s ({least:.2f} to {most:.2f})"
 
