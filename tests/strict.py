@@ -22,6 +22,7 @@ ALLOWED = {
     r"dragstrip servers install (bun|node)": "more than 50 MB each, fetched by hand",
     r"dragstrip servers install quic-go": "needs a newer Go than Debian 12 has",
     r"dragstrip servers install (noq|s2n-quic)": "a hundred crates each, built by hand",
+    r"dragstrip setup wpe": "170 MB, fetched by hand",
     r"may not open /dev/net/tun": "depends on the machine's devices",
     r"can be read by an ordinary user here": "a checkout below /root",
     r"readable for an ordinary user here": "a checkout below /root",

@@ -68,13 +68,17 @@ class Cdp:
         message: dict[str, Any] = {"id": number, "method": method, "params": params}
         if session:
             message["sessionId"] = session
+        self._write(message, method)
+        return number
+
+    def _write(self, message: dict[str, Any], method: str) -> None:
+        """Send a message. Raises `BrowserError`, which names `method`."""
         data = msgspec.json.encode(message) + b"\0"
         try:
             while data:
                 data = data[os.write(self._write_fd, data) :]
         except BrokenPipeError:
             raise BrowserError(f"the browser ended before {method}") from None
-        return number
 
     def result_of(self, number: int, method: str) -> dict[str, Any]:
         deadline = time.monotonic() + _CALL_TIMEOUT_S

@@ -14,6 +14,7 @@ import contextlib
 import http.client
 import json
 import os
+import re
 import select
 import socket
 import struct
@@ -25,6 +26,7 @@ from urllib.parse import urlsplit
 _PATIENCE_S = 30.0
 _LOOK_S = 0.02
 _CHUNK = 1 << 20
+_WEBKIT_PAGE = re.compile(rb"/socket/\d+/\d+/WebPage")
 _CONTINUATION, _TEXT, _CLOSE, _PING, _PONG = 0x0, 0x1, 0x8, 0x9, 0xA
 _FINAL, _MASKED = 0x80, 0x80
 
@@ -73,13 +75,29 @@ def _tab(port: int) -> str:
     deadline = time.monotonic() + _PATIENCE_S
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
-            asked = http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE_S)
-            asked.request("GET", "/json")
-            for found in json.loads(asked.getresponse().read()):
-                if found.get("type") == "page" and "webSocketDebuggerUrl" in found:
-                    return str(found["webSocketDebuggerUrl"])
+            if found := _listed(port):
+                return found
         time.sleep(_LOOK_S)
     raise SystemExit(f"no tab at port {port} for {_PATIENCE_S:g} s")
+
+
+def _listed(port: int) -> str:
+    """Return the address of the first tab that the browser lists; empty if it lists none. Chromium
+    lists tabs in JSON, WebKit as links of a page."""
+    answer = _get(port, "/json")
+    if not answer.startswith(b"["):
+        link = _WEBKIT_PAGE.search(_get(port, "/"))
+        return link.group(0).decode() if link else ""
+    for found in json.loads(answer):
+        if found.get("type") == "page" and "webSocketDebuggerUrl" in found:
+            return str(found["webSocketDebuggerUrl"])
+    return ""
+
+
+def _get(port: int, path: str) -> bytes:
+    asked = http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE_S)
+    asked.request("GET", path)
+    return asked.getresponse().read()
 
 
 def _reach(port: int) -> socket.socket:

@@ -97,8 +97,7 @@ def fresh_home(
     tool = [certutil, "-d", f"sql:{store}"]
     if failed := _failure([*tool, "-N", "--empty-password"]):
         raise TestbedError(f"certutil -N in {store} failed: {failed}")
-    file = place.every_root() if place.every_root and every_root else place.ca
-    roots = _certificates(file) if file else []
+    roots = trusted(place, every_root=every_root)
     trust = [*tool, "-A", "-t", "C,,", "-n"]
     added = [_failure([*trust, f"dragstrip {n}"], root) for n, root in enumerate(roots)]
     if added and all(added):  # NSS takes no root whose key it does not know, such as ML-DSA's
@@ -107,6 +106,12 @@ def fresh_home(
         for path in (home, *home.rglob("*")):
             os.chown(path, _UNPRIVILEGED, _UNPRIVILEGED)
     return home
+
+
+def trusted(place: BrowserPlace, *, every_root: bool) -> list[str]:
+    """Return the certificates (PEM) of the authority that the place trusts; see `fresh_home`."""
+    file = place.every_root() if place.every_root and every_root else place.ca
+    return _certificates(file) if file else []
 
 
 def _certificates(file: Path) -> list[str]:

@@ -11,11 +11,13 @@ from dragstrip.browsers.driven import Driven
 from dragstrip.browsers.firefox.browser import firefox, firefox_version, stack_lines
 from dragstrip.browsers.loader.client import loader, loader_version, stack_settings
 from dragstrip.browsers.place import BrowserSettings, needs_every_root
-from dragstrip.model.browsers import BROWSERS, FIREFOX, LOADER, TODAY, is_path
+from dragstrip.browsers.wpe.browser import wpe
+from dragstrip.model.browsers import BROWSERS, FIREFOX, LOADER, TODAY, WPE, is_path
 from dragstrip.model.names import Transport
 from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.study import Client
 from dragstrip.testbed.testbed import Testbed
+from dragstrip.testbed.wpe import version as wpe_version
 
 
 @dataclass(frozen=True)
@@ -78,11 +80,18 @@ def _loader(
     return loader(bed, client, of.lines, every_root=of.every_root)
 
 
+def _wpe(
+    bed: Testbed, client: Client, protocol: Protocol, of: BrowserSettings, log: Path | None
+) -> AbstractContextManager[Driven]:
+    return wpe(bed, protocol, of.lines, every_root=of.every_root)
+
+
 _KINDS: Mapping[str, BrowserKind] = {
     **{name: _chromium(name) for name in BROWSERS},
     "chromium53": BrowserKind(_chromium53, host_lines, lambda: chromium_version("chromium53")),
     FIREFOX: BrowserKind(_firefox, stack_lines, firefox_version),
     LOADER: BrowserKind(_loader, stack_settings, loader_version),
+    WPE: BrowserKind(_wpe, host_lines, wpe_version),
 }
 
 

@@ -12,7 +12,7 @@ from dragstrip.model.browsers import LOADER
 from dragstrip.model.clock import NETWORK, PRICED, REAL, Clock
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Block, Study
-from dragstrip.study.clients import AnyStudy, study_by
+from dragstrip.study.clients import AnyStudy, check_clock, study_by
 from dragstrip.study.devices import check_device, find_slowdown
 
 
@@ -86,6 +86,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         """Raise `InputError` if the study does not allow these options."""
         self.check_place(study.clock)
         check_device(study)
+        check_clock(study)
 
     def check_place(self, clock: Clock) -> None:
         """Raise `InputError` if the options that say where visits run do not fit together, or

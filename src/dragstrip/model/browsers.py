@@ -37,6 +37,8 @@ class Browser(Struct, frozen=True, kw_only=True):
     """Whether the browser asks for HTTPS records (RFC 9460)."""
     testbeds_only: bool = False
     """Whether the browser resolves names only by the testbed's hosts file."""
+    in_guests: bool = True
+    """Whether the browser runs in virtual time."""
     steady: bool = True
     """Whether the browser's loads hardly differ between blocks in virtual time."""
     stamps_early_late: bool = False
@@ -63,6 +65,7 @@ TODAY = "chromium-headless-shell"
 CHROMIUM = "chromium"
 FIREFOX = "firefox"
 LOADER = "loader"
+WPE = "wpe"
 
 _CHROMIUM_ACKNOWLEDGES = 10
 """Packets per acknowledgement that Chromium uses after the first hundred packets (quiche,
@@ -113,6 +116,21 @@ BROWSERS: Mapping[str, Browser] = {
             "the size of text that crossed the wire in a content coding",
             "when a QUIC early-data request left (Firefox reports the handshake's end)",
             "bytes of headers on the wire (WebDriver BiDi counts them before compression)",
+        ),
+    ),
+    WPE: Browser(
+        what="WPE WebKit, whose network stack is libsoup's and not Safari's",
+        speaks=("h1", "h2"),
+        frames=False,
+        testbeds_only=True,
+        load_event_only=True,
+        in_guests=False,
+        switched_on=dict.fromkeys(
+            ("h1", "h2"), "X25519 before P-256, which is this browser's first choice"
+        ),
+        cannot_tell=(
+            "times of the page in fractions of a millisecond (WebKit rounds them)",
+            "the connection of a request that failed (WebKit names it at the end)",
         ),
     ),
     LOADER: Browser(

@@ -43,6 +43,16 @@ def study_by(study: AnyStudy, client: str) -> AnyStudy:
     return study
 
 
+def check_clock(study: Study) -> None:
+    """Raise `InputError` if a stack's browser does not run in the study's time."""
+    for stack in study.visited if study.clock.virtual else ():
+        if not stack.loaded_by.in_guests:
+            raise InputError(
+                f"stack {stack.name!r}: {stack.loaded_by.what}, does not run in virtual time; race "
+                "in real time"
+            )
+
+
 def check_clients(stacks: Sequence[Stack]) -> None:
     """Raise `InputError` if a browser and the load generator share a study, or if the load
     generator does not support a stack's handshake."""

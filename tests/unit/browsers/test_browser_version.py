@@ -1,11 +1,16 @@
 """Every browser that may be recorded with a capsule has a version, and says what it really is."""
 
+import re
+
 import pytest
 
 from dragstrip.browsers.registry import browser_version
-from dragstrip.model.browsers import BROWSERS, CHROMIUM, FIREFOX, LOADER, TODAY
+from dragstrip.model.browsers import BROWSERS, CHROMIUM, FIREFOX, LOADER, TODAY, WPE
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.version import __version__
+
+
+OLD = sorted({*BROWSERS} - {TODAY, CHROMIUM, FIREFOX, LOADER, WPE})
 
 
 def version(browser: str) -> str:
@@ -15,13 +20,17 @@ def version(browser: str) -> str:
         pytest.skip(str(error))
 
 
-@pytest.mark.parametrize("browser", sorted({*BROWSERS} - {TODAY, CHROMIUM, FIREFOX, LOADER}))
+@pytest.mark.parametrize("browser", OLD)
 def test_an_old_browser_says_which_it_is(browser):
     assert version(browser).startswith(f"Chromium {browser.removeprefix('chromium')}.0.")
 
 
 def test_the_load_generator_says_which_it_is():
     assert version(LOADER) == f"dragstrip-loader {__version__}"
+
+
+def test_webkit_says_which_it_is_and_whence():
+    assert re.fullmatch(r"WPE WebKit 2\.[\w.+-]+ \(Debian sid, 20\d\d-\d\d-\d\d\)", version(WPE))
 
 
 def test_firefox_says_which_it_is():

@@ -17,7 +17,7 @@ from dragstrip.browsers.registry import browser_version
 from dragstrip.cli import exits
 from dragstrip.cli.machine.calibration import full
 from dragstrip.execution.guest.kernel import recipe
-from dragstrip.model.browsers import FIREFOX
+from dragstrip.model.browsers import FIREFOX, WPE
 from dragstrip.model.network import Network
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.study.presets import find_network
@@ -102,6 +102,7 @@ def _examine() -> Iterator[CheckResult]:
     yield CheckResult(what=TUN, good=not refused, needed=False, mend=mend)
     yield _attempt("browser", browser_version)
     yield structs.replace(_attempt("firefox", lambda: browser_version(FIREFOX)), needed=False)
+    yield structs.replace(_attempt("WPE WebKit", lambda: browser_version(WPE)), needed=False)
     yield _attempt("link program", lambda: program("dragstrip-link"))
     yield _attempt("origin program", lambda: program("dragstrip-origin"))
     yield _attempt("load generator", lambda: program("dragstrip-loader"))

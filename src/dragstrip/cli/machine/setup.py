@@ -10,8 +10,9 @@ from rich.console import Console
 from dragstrip.cli import exits
 from dragstrip.execution.guest.kernel.recipe import PROGRAMS
 from dragstrip.model.errors import InputError
-from dragstrip.testbed import packages
+from dragstrip.testbed import packages, wpe
 from dragstrip.testbed.packages import HEADLESS, SystemPackage
+from dragstrip.testbed.servers.sources.source import Teller
 
 GROUPS: dict[str, tuple[SystemPackage, ...]] = {
     "races": packages.BASE,
@@ -22,6 +23,7 @@ GROUPS: dict[str, tuple[SystemPackage, ...]] = {
         SystemPackage(name="libc6-dev", brings="/usr/include/stdio.h", use="building the kernel"),
     ),
 }
+_WPE = "wpe"
 _NO_CHROMIUM = (
     f"{HEADLESS} is not in this system's archive (Ubuntu has no such package): install Google "
     "Chrome or another Chromium and race with `--browser /path/to/chrome`"
@@ -33,8 +35,9 @@ def setup(
         list[str] | None,
         typer.Argument(
             help="What to install packages for (default: races). `firefox`, `chromium` and "
-            "`virtual` are extras.",
-            metavar="[races|firefox|chromium|virtual]...",
+            "`virtual` are extras. `wpe` is WPE WebKit: dragstrip downloads it into the cache "
+            "folder.",
+            metavar="[races|firefox|chromium|virtual|wpe]...",
             show_default=False,
         ),
     ] = None,
@@ -42,7 +45,12 @@ def setup(
 ) -> int:
     """Install the packages that races need, with apt. Asks first."""
     console = Console(stderr=True, highlight=False)
-    wanted = [p for group in groups or ["races"] for p in _group(group)]
+    asked = groups or ["races"]
+    wanted = [p for group in asked if group != _WPE for p in _group(group)]
+    if _WPE in asked:
+        _download_wpe(console)
+    if not wanted:
+        return exits.DONE
     lacking = packages.missing(wanted)
     if not lacking:
         console.print("Everything is installed. `dragstrip doctor` checks this machine.")
@@ -62,9 +70,22 @@ def setup(
     return _told(console, [p for p in lacking if p not in available])
 
 
+def _download_wpe(console: Console) -> None:
+    """Download WPE WebKit unless it is installed. Raises `TestbedError`."""
+    if wpe.packages():
+        console.print(f"{wpe.version()} is installed: {wpe.home()}")
+        return
+    with console.status("") as status:
+        tell = Teller(
+            announce=lambda what: console.print(what), status=lambda what: status.update(what)
+        )
+        wpe.install(tell)
+    console.print(f"{wpe.version()}: {wpe.home()}")
+
+
 def _group(name: str) -> Sequence[SystemPackage]:
     if name not in GROUPS:
-        raise InputError(f"setup {name}: no such group; choose from {', '.join(GROUPS)}")
+        raise InputError(f"setup {name}: no such group; choose from {', '.join((*GROUPS, _WPE))}")
     return GROUPS[name]
 
 

@@ -5,6 +5,7 @@ servers run with the libraries of their own release.
 """
 
 import hashlib
+from collections.abc import Sequence
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 
@@ -17,7 +18,12 @@ RELEASE = "sid"
 
 
 def fetch(server: Server, scratch: Path, home: Path, tell: Teller) -> list[UnpackedPackage]:
-    names = name_of(server).split()
+    return unpack(name_of(server).split(), scratch, home, tell)
+
+
+def unpack(names: Sequence[str], scratch: Path, home: Path, tell: Teller) -> list[UnpackedPackage]:
+    """Fetch packages with everything they need, verify and unpack them into `home`; return the
+    first named package first. Raises `TestbedError`."""
     apt = _Apt(scratch / "apt")
     tell.status(f"reading what Debian {RELEASE} has")
     apt.run("update")

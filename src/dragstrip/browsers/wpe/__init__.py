@@ -1,0 +1,1 @@
+"""Drives WPE WebKit, by the protocol of its Web Inspector."""
