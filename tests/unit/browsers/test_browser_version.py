@@ -9,7 +9,6 @@ from dragstrip.model.browsers import BROWSERS, CHROMIUM, FIREFOX, LOADER, TODAY,
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.version import __version__
 
-
 OLD = sorted({*BROWSERS} - {TODAY, CHROMIUM, FIREFOX, LOADER, WPE})
 
 
