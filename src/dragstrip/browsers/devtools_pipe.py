@@ -75,13 +75,13 @@ def _tab(port: int) -> str:
     deadline = time.monotonic() + _PATIENCE_S
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
-            if found := _listed(port):
+            if found := first_tab(port):
                 return found
         time.sleep(_LOOK_S)
     raise SystemExit(f"no tab at port {port} for {_PATIENCE_S:g} s")
 
 
-def _listed(port: int) -> str:
+def first_tab(port: int) -> str:
     """Return the address of the first tab that the browser lists; empty if it lists none. Chromium
     lists tabs in JSON, WebKit as links of a page."""
     answer = _get(port, "/json")
