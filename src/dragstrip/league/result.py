@@ -4,7 +4,7 @@ a contract; fields may only be added."""
 from collections.abc import Iterator, Sequence
 
 import polars as pl
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dragstrip.conduct.conformance import ConformanceResult
 from dragstrip.league.disciplines import known
@@ -230,13 +230,15 @@ def _known(study: Study, about: Sequence[str], leader: str, name: str) -> Iterat
 
 
 def _seen(study: Study, cells: list[Observed], leader: str, name: str) -> Iterator[str]:
-    """Yield a sentence for each cause that the traffic of two servers points to, with its cell if
-    there are several."""
+    """Yield a sentence for each cause of `name` being behind that the traffic of two servers points
+    to, with its cell if there are several. What burdens the leader explains no gap."""
     stacks = {stack.name: stack for stack in study.stacks}
     networks = {network.name: network for network in study.networks}
     for cell in cells:
         where = f"{cell.page} over {cell.network}: " if len(cells) > 1 else ""
         found = evidence(cell, networks[cell.network], stacks[leader], stacks[name])
+        own = tuple(one for one in found.pointers if one.stack == name)
+        found = structs.replace(found, pointers=own)
         yield from (f"{where}{said}" for said in pointers(found))
 
 

@@ -51,6 +51,11 @@ def test_a_gap_has_what_the_traffic_of_its_visits_points_to(tmp_path):
         assert "the link dropped 4 packets more" in written
 
 
+def test_what_burdens_the_leader_explains_no_gap(tmp_path):
+    found = result(made_league(tmp_path, lost={"h3": 4}))
+    assert [cause.seen for cause in found.disciplines[0].causes] == [()]
+
+
 def test_equal_traffic_points_to_nothing(league, tmp_path):
     found = result(league)
     assert [cause.seen for cause in found.disciplines[0].causes] == [()]
