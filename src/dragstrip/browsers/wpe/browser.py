@@ -165,7 +165,7 @@ class WpeTab:
     def slowdown(self) -> float | None:
         return None
 
-    def forget_cache(self, announced: Iterable[str] = ()) -> None:
+    def forget_cache(self, announced: Iterable[str] = (), pages: Iterable[str] = ()) -> None:
         """Let the next load bypass the cache."""
         self.page.call("Network.setResourceCachingDisabled", disabled=True)
 
