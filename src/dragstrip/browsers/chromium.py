@@ -78,11 +78,20 @@ _WITH_NAMES = 'mount --bind "$1" /etc/resolv.conf; shift; exec "$@"'
 
 _NOT_RECORDED = "/.well-known/dragstrip"
 """A path that our origin answers with 404, Alt-Svc and a short text. No cache keeps the answer."""
-_FETCH = """
-Promise.allSettled([{urls}].map(url =>
-  fetch(url, {{mode: "no-cors", cache: "no-store", signal: AbortSignal.timeout(5000)}})))
-  .then(() => 0)
+_ASK = """
+Promise.allSettled([{urls}].flatMap(url => [
+  fetch(url, {{mode: "no-cors", cache: "no-store", signal: AbortSignal.timeout(5000)}}),
+  new Promise(resolve => {{
+    const frame = document.createElement("iframe");
+    frame.onload = resolve;
+    setTimeout(resolve, 5000);
+    frame.src = url;
+    document.body.append(frame);
+  }}),
+])).then(() => 0)
 """
+"""Asks for URLs both as the page's own and as frames: the whole Chromium remembers Alt-Svc for a
+page and for its frames from other sites apart."""
 _NOBODY = "nobody.invalid:443"
 _SOCKET = "org.chromium.Chromium.123456/SingletonSocket"
 """A socket that the whole browser makes in its folder for temporary files."""
@@ -218,7 +227,7 @@ class ChromiumTab:
             self.cdp.call(
                 "Runtime.evaluate",
                 self.session,
-                expression=_FETCH.format(urls=asked),
+                expression=_ASK.format(urls=asked),
                 awaitPromise=True,
             )
         self.load("about:blank")  # takes the events of these requests

@@ -214,20 +214,24 @@ def load_before(
     tab.load("about:blank")  # a page that is still loading would connect again
     bed.origin.close()
     log = bed.origin.log()
+    _close_all(bed)  # a connection that ends in its handshake makes browsers avoid QUIC for a while
     if connection == "repeat":
         announced = {s.host for s in log.requests if s.end_us and s.url.startswith("https:")}
         told = sorted(announced) if stack.announces else ()
         tab.forget_cache(told, (page.url, *before.documents))
-    primed = PrimedHosts(hosts=_with_own_connection(log), quic=_with_own_connection(log, over="h3"))
-    # After the page's end, the browser requests again what was cut off. A handshake that was under
-    # way when the origin closed its connections ends afterwards.
+        _close_all(bed)
+    return PrimedHosts(hosts=_with_own_connection(log), quic=_with_own_connection(log, over="h3"))
+
+
+def _close_all(bed: Testbed) -> None:
+    """Close the origin's connections until no browser opens another. After a page's end, browsers
+    request again what was cut off, and handshakes that were under way end."""
     for _ in range(_CLOSINGS):
         bed.origin.close()
         time.sleep(_ASKS_AGAIN_S)
         log = bed.origin.log()
         if not (log.requests or log.connections):
             break
-    return primed
 
 
 def _with_own_connection(log: OriginLog, over: Protocol | None = None) -> tuple[str, ...]:
