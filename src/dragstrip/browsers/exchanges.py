@@ -21,7 +21,7 @@ from dragstrip.pages.format.recording import Certificate, Headers
 
 ABORTED = "net::ERR_ABORTED"
 _INTERNAL = "Internal Redirect"
-"""Chromium's words for a redirect of its own."""
+"""Chromium's words for a redirect that no server sent."""
 
 BROWSER_PROTOCOLS: dict[str, Protocol] = {
     "http/1.0": "h1",
@@ -61,7 +61,7 @@ class _Open(Struct):
     head: int = 0
     """Encoded bytes of the answer's headers."""
     failed: bool = False
-    """In a frame, events of the browser's error page follow under the same id."""
+    """Events of the browser's error page follow in a frame, under the same id."""
 
 
 def exchanges(events: Iterable[Event], time_origin_s: float) -> tuple[Exchange, ...]:

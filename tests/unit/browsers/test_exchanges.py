@@ -99,7 +99,7 @@ def test_a_failure_keeps_its_reason_and_the_bytes_that_came():
     [({}, [200]), ({"remoteIPAddress": "10.0.0.1"}, [307, 200])],
 )
 def test_a_redirect_by_the_browser_itself_is_no_answer(from_server, seen):
-    """For a host that asked for https://, or for an answer that asked for client hints."""
+    """The host asked for https://, or the answer for client hints."""
     internal = {"status": 307, "statusText": "Internal Redirect", "headers": {}, **from_server}
     found = exchanges(
         [

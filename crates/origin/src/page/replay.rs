@@ -14,7 +14,7 @@ use crate::page::sockets::{RecordedSocket, Sockets};
 use crate::page::stream;
 
 /// Browsers ask for this path before a repeat visit to learn Alt-Svc. For an answer without a body
-/// Chromium would show a page of its own, which belongs to no site.
+/// Chromium would show its error page, which belongs to no site.
 const FOR_ALT_SVC: &str = "/.well-known/dragstrip";
 
 const MISS: HeaderName = HeaderName::from_static("x-dragstrip");
