@@ -197,7 +197,7 @@ def ratios(mine: pl.DataFrame, stack: str, base: str = BASE) -> list[float]:
 
 
 def beside(mine: pl.DataFrame, stack: str, base: str = BASE) -> pl.DataFrame:
-    """The stack's visits with those of the base to the same page, in columns ending in ``_base``."""
+    """The stack's visits beside the base's to the same page, whose columns end in ``_base``."""
     both = mine.filter(stack=stack).join(mine.filter(stack=base), on="block", suffix="_base")
     return both.sort("page")
 
