@@ -58,8 +58,9 @@ def test_a_look_up_takes_its_path_and_what_the_resolver_asks_upstream(tmp_path):
 
 def test_by_https_the_first_look_up_also_shakes_hands_and_a_record_leads_to_quic(tmp_path):
     udp, https = Dns(delay_ms=25), Dns(delay_ms=25, transport="doh")
-    found = visits(tmp_path, [udp, https], [in_browser(H2, "chromium"), H3])
-    for stack in ("h2", "h3-https"):
+    known = in_browser(find_stack("h3"), "chromium")
+    found = visits(tmp_path, [udp, https], [in_browser(H2, "chromium"), known, H3])
+    for stack in ("h2", "h3", "h3-https"):
         later_ms = asked_ms(found["1", stack]) - asked_ms(found["0", stack])
         assert later_ms == pytest.approx(2 * 50, abs=2)  # TCP and TLS
     for network in ("0", "1"):

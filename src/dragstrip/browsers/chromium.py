@@ -123,7 +123,9 @@ def stack_flags(
         flags.append(f"--origin-to-force-quic-on={named}")
     if stack.early_data and stack.transport == "tcp":
         flags.append("--enable-features=EnableTLS13EarlyData")
-    if stack.protocol == "gquic":
+    # Old versions accept no `*`. It would also send the questions of names to a resolver over QUIC.
+    named = stack.protocol == "gquic" or (ask == "doh" and stack.discovery == "direct")
+    if named and stack.transport == "quic":
         forced = ",".join(f"{host}:443" for host in addresses)
         flags.append(f"--origin-to-force-quic-on={forced}")
     port = port_of(stack.serving)

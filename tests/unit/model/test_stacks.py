@@ -236,6 +236,8 @@ def test_only_stacks_that_need_them_get_flags():
     assert "EarlyData" in stack_flags(find_stack("TCP+early"), HOSTS)[0]
     assert "a.test:1" in stack_flags(find_stack("h3-altsvc"), HOSTS)[0]
     assert "MAP a.test 10.0.0.1:8443" in stack_flags(find_stack("caddy-h2"), HOSTS)[0]
+    # The resolver itself has no QUIC.
+    assert "quic-on=a.test:443" in stack_flags(find_stack("h3"), HOSTS, ask="doh")[0]
 
 
 @pytest.mark.parametrize(
