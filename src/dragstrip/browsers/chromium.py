@@ -307,7 +307,8 @@ def _ask_by_https(home: Path) -> None:
 
 def _predict_nothing(home: Path) -> None:
     """Make the whole browser connect to a page's host when it navigates there, as headless-shell
-    does. By default it connects up to 15 ms before timeOrigin, and so before the visit begins."""
+    does. By default it connects up to 15 ms before timeOrigin, and so before the visit begins. Its
+    setting also turns off what speculation rules prefetch; headless-shell prefetches that."""
     _write_settings(home, "Default/Preferences", {"net": {"network_prediction_options": _NEVER}})
 
 
