@@ -124,8 +124,8 @@ def stack_flags(
     if stack.early_data and stack.transport == "tcp":
         flags.append("--enable-features=EnableTLS13EarlyData")
     # Old versions accept no `*`. It would also send the questions of names to a resolver over QUIC.
-    named = stack.protocol == "gquic" or (ask == "doh" and stack.discovery == "direct")
-    if named and stack.transport == "quic":
+    by_name = stack.protocol == "gquic" or (ask == "doh" and stack.discovery == "direct")
+    if by_name and stack.transport == "quic":
         forced = ",".join(f"{host}:443" for host in addresses)
         flags.append(f"--origin-to-force-quic-on={forced}")
     port = port_of(stack.serving)
