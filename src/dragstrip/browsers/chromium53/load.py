@@ -9,18 +9,15 @@ milliseconds.
 """
 
 import time
-from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from dragstrip.browsers.cdp import Cdp, Event
-from dragstrip.browsers.devtools_watch import DevToolsWatch
 from dragstrip.browsers.errors import BrowserError
-from dragstrip.browsers.exchanges import ABORTED, Exchange, exchanges, failure
-from dragstrip.browsers.load import LOADED, Load, Navigation, began_before_ms, preludes
-from dragstrip.browsers.watch import document_of
+from dragstrip.browsers.exchanges import exchanges
+from dragstrip.browsers.load import Load, Navigation, began_before_ms, preludes
+from dragstrip.browsers.only_tab import OnlyTabWatch, with_document
 from dragstrip.model.study import Client
 
 TAB = ""
@@ -73,7 +70,13 @@ def load(cdp: Cdp, url: str, client: Client) -> Load:
     timings = watch.read_at_end(client, lambda: _timings(cdp, watch))
     origin_s = timings.navigationStart / 1000 if timings else sent_s
     seen = exchanges(watch.network, origin_s - watch.clock_offset_s)
-    navigation = _navigation(watch.documents, seen, timings) if timings else Navigation()
+    navigation = Navigation()
+    if timings:
+        told = Navigation(
+            domContentLoadedEventEnd=_since(timings, timings.domContentLoadedEventEnd),
+            loadEventEnd=_since(timings, timings.loadEventEnd),
+        )
+        navigation = with_document(told, watch.documents, seen)
     if later_ms := began_before_ms(watch.documents, seen):
         navigation, origin_s = navigation.later(later_ms), origin_s - later_ms / 1000
         seen = exchanges(watch.network, origin_s - watch.clock_offset_s)
@@ -89,71 +92,16 @@ def load(cdp: Cdp, url: str, client: Client) -> Load:
     )
 
 
-def _navigation(
-    documents: Sequence[str], seen: Sequence[Exchange], timings: _Timings
-) -> Navigation:
-    """Return the navigation that brought the last document."""
-    moved = len(documents) > 1
-    document = document_of(e for e in seen if not moved or e.request.url == documents[-1])
-    return Navigation(
-        connectStart=(document and document.connect_start_ms) or 0.0,
-        responseStart=(document and document.response_start_ms) or 0.0,
-        domContentLoadedEventEnd=_since(timings, timings.domContentLoadedEventEnd),
-        loadEventEnd=_since(timings, timings.loadEventEnd),
-    )
-
-
 def _since(timings: _Timings, at_ms: int) -> float:
     return at_ms - timings.navigationStart if at_ms else 0
 
 
-class _Watch(DevToolsWatch):
-    """Watches the only tab of a browser."""
-
-    def __init__(self, cdp: Cdp) -> None:
-        super().__init__(cdp, LOADED)
-        self._document = ""
-        self.clock_offset_s = 0.0
-        """Unix time minus the clock of CDP timestamps, from the first request."""
-
-    def ask(self, expression: str) -> int:
-        raise NotImplementedError("this browser has no promises")
-
-    def answer_of(self, number: int) -> object:
-        raise NotImplementedError("this browser has no promises")
-
+class _Watch(OnlyTabWatch):
     def sort(self, event: Event) -> None:
-        if event.method.startswith("Network."):
-            self._sort_network(event)
-        elif event.method == "Page.frameNavigated":
-            if not self.error:  # otherwise this is the browser's error page
-                self.commits(event.params["frame"])
-        elif event.method == "Page.loadEventFired":
-            self.fires()
-        elif event.method == "Page.javascriptDialogOpening":
+        if event.method == "Page.javascriptDialogOpening":
             self.cdp.send("Page.handleJavaScriptDialog", accept=True)
-
-    def _sort_network(self, event: Event) -> None:
-        params = event.params
-        self.network.append(event)
-        if event.method == "Network.requestWillBeSent":
-            if not self._document:
-                self._document = params["requestId"]
-                self.clock_offset_s = params["wallTime"] - params["timestamp"]
-            if params.get("type") == "Document":
-                self.asks(params)
-        elif event.method in ("Network.loadingFinished", "Network.loadingFailed"):
-            if event.method == "Network.loadingFailed":
-                self._fail(params)
-            self.stays(params["requestId"])
-
-    def _fail(self, params: dict[str, Any]) -> None:
-        first = not self.committed and params["requestId"] == self._document
-        why = failure(params)
-        if first:
-            self.error = why
-        elif params["requestId"] in self._leaving and why != ABORTED:
-            self.error = f"the page moved on, which failed: {why}"
+        else:
+            super().sort(event)
 
 
 def _timings(cdp: Cdp, watch: _Watch) -> _Timings | None:

@@ -6,16 +6,11 @@ up to 1 ms too late.
 """
 
 import time
-from collections.abc import Sequence
 from typing import Any
 
-from msgspec import structs
-
 from dragstrip.browsers.cdp import Event
-from dragstrip.browsers.devtools_watch import DevToolsWatch
-from dragstrip.browsers.exchanges import ABORTED, Exchange, exchanges
+from dragstrip.browsers.exchanges import exchanges
 from dragstrip.browsers.load import (
-    LOADED,
     READ_TIMINGS,
     Load,
     Navigation,
@@ -25,7 +20,7 @@ from dragstrip.browsers.load import (
     shifted,
     timings_of,
 )
-from dragstrip.browsers.watch import document_of
+from dragstrip.browsers.only_tab import OnlyTabWatch, with_document
 from dragstrip.browsers.wpe.exchanges import as_devtools, error_of
 from dragstrip.browsers.wpe.inspector import Inspector
 from dragstrip.model.study import Client
@@ -50,7 +45,7 @@ def make_ready(page: Inspector, client: Client, recorded_ms: float | None) -> No
 
 
 def agent(page: Inspector) -> str:
-    """Return what the page knows of its browser. Raises `BrowserError`."""
+    """Return the name by which the browser introduces itself. Raises `BrowserError`."""
     found = page.call("Runtime.evaluate", expression="navigator.userAgent", returnByValue=True)
     return str(found["result"].get("value", ""))
 
@@ -68,7 +63,10 @@ def load(page: Inspector, url: str, client: Client) -> Load:
     origin_s = timings.timeOrigin / 1000 if timings else sent_s
     translated = list(as_devtools(watch.network))
     seen = exchanges(translated, origin_s - watch.clock_offset_s)
-    navigation = _navigation(watch.documents, seen, timings) if timings else Navigation()
+    navigation = Navigation()
+    if timings:
+        told = timings.navigation or Navigation()
+        navigation = with_document(told, watch.documents, seen)
     if later_ms := began_before_ms(watch.documents, seen):
         navigation, origin_s = navigation.later(later_ms), origin_s - later_ms / 1000
         seen = exchanges(translated, origin_s - watch.clock_offset_s)
@@ -86,34 +84,15 @@ def load(page: Inspector, url: str, client: Client) -> Load:
     )
 
 
-def _navigation(
-    documents: Sequence[str], seen: Sequence[Exchange], timings: NavigationTimings
-) -> Navigation:
-    """Return the navigation that brought the last document."""
-    moved = len(documents) > 1
-    document = document_of(e for e in seen if not moved or e.request.url == documents[-1])
-    return structs.replace(
-        timings.navigation or Navigation(),
-        connectStart=(document and document.connect_start_ms) or 0.0,
-        responseStart=(document and document.response_start_ms) or 0.0,
-    )
-
-
-class _Watch(DevToolsWatch):
-    """Watches the only page of a browser."""
+class _Watch(OnlyTabWatch):
+    wall = "walltime"
 
     def __init__(self, page: Inspector) -> None:
-        super().__init__(page, LOADED)
+        super().__init__(page)
         self._page = page
-        self._document = ""
-        self.clock_offset_s = 0.0
-        """Unix time minus the clock of the inspector's timestamps, from the first request."""
 
-    def ask(self, expression: str) -> int:
-        raise NotImplementedError("this browser waits for the load event alone")
-
-    def answer_of(self, number: int) -> object:
-        raise NotImplementedError("this browser waits for the load event alone")
+    def why_failed(self, params: dict[str, Any]) -> str:
+        return error_of(params)
 
     def ended(self) -> bool:
         if self._page.replaced:
@@ -121,36 +100,10 @@ class _Watch(DevToolsWatch):
         return super().ended()
 
     def sort(self, event: Event) -> None:
-        if event.method.startswith("Network."):
-            self._sort_network(event)
-        elif event.method == "Page.frameNavigated":
-            if not self.error:  # otherwise this is the browser's error page
-                self.commits(event.params["frame"])
-        elif event.method == "Page.domContentEventFired":
+        if event.method == "Page.domContentEventFired":
             self.parses()
-        elif event.method == "Page.loadEventFired":
-            self.fires()
-
-    def _sort_network(self, event: Event) -> None:
-        params = event.params
-        self.network.append(event)
-        if event.method == "Network.requestWillBeSent":
-            if not self._document:
-                self._document = params["requestId"]
-                self.clock_offset_s = params["walltime"] - params["timestamp"]
-            if params.get("type") == "Document":
-                self.asks(params)
-        elif event.method in ("Network.loadingFinished", "Network.loadingFailed"):
-            if event.method == "Network.loadingFailed":
-                self._fail(params)
-            self.stays(params["requestId"])
-
-    def _fail(self, params: dict[str, Any]) -> None:
-        why = error_of(params)
-        if not self.committed and params["requestId"] == self._document:
-            self.error = why
-        elif params["requestId"] in self._leaving and why != ABORTED:
-            self.error = f"the page moved on, which failed: {why}"
+        else:
+            super().sort(event)
 
 
 def _timings(page: Inspector, watch: _Watch) -> NavigationTimings | None:
