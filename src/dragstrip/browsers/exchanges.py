@@ -60,8 +60,6 @@ class _Open(Struct):
     """Body bytes received so far."""
     head: int = 0
     """Encoded bytes of the answer's headers."""
-    failed: bool = False
-    """Events of the browser's error page follow in a frame, under the same id."""
 
 
 def exchanges(events: Iterable[Event], time_origin_s: float) -> tuple[Exchange, ...]:
@@ -90,7 +88,9 @@ def exchanges(events: Iterable[Event], time_origin_s: float) -> tuple[Exchange, 
         elif current and event.method == "Network.responseReceivedEarlyHints":
             said = tuple(v for k, v in _headers(params["headers"]) if k.lower() == "link")
             hinted.update(preloads(current.exchange.request.url, said))
-        elif current and not current.failed and (handler := _HANDLERS.get(event.method)):
+        elif current and current.exchange.request.error:
+            pass  # in a frame, events of the browser's error page follow under the same id
+        elif current and (handler := _HANDLERS.get(event.method)):
             handler(current, params, time_origin_s)
     return tuple(o.exchange for o in done)
 
@@ -252,7 +252,6 @@ def _on_failed(current: _Open, params: dict[str, Any], origin_s: float) -> None:
         # The answer came whole. Chromium cancels the reading of a body that there cannot be.
         _ended(current, params["timestamp"], {"encodedDataLength": current.head}, origin_s)
         return
-    current.failed = True
     _change(current, error=error)
     _ended(current, params["timestamp"], {"encodedDataLength": current.received}, origin_s)
 
