@@ -362,14 +362,14 @@ def chromium_at(
     generation = generation_of(browser)
     program = generation.program()
     home = fresh_home(place, protocol, every_root=every_root)
-    if browser == CHROMIUM and len(os.fsencode(home / _SOCKET)) > _LONGEST_SOCKET:
+    if generation.whole and len(os.fsencode(home / _SOCKET)) > _LONGEST_SOCKET:
         raise TestbedError(
-            f"browser {CHROMIUM} cannot make its socket in {home}: the path is too long. Set "
+            f"browser {browser} cannot make its socket in {home}: the path is too long. Set "
             "TMPDIR to a folder with a shorter path, such as /tmp"
         )
     if ask == "doh":
         _ask_by_https(home)
-    if browser == CHROMIUM:
+    if generation.whole:
         _predict_nothing(home)
     width, height = client.viewport
     flags = [

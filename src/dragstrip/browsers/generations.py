@@ -34,6 +34,8 @@ class Generation:
     it."""
     protocols: Mapping[Protocol, tuple[str, ...]]
     """The flags that restrict the browser to one protocol, for each protocol."""
+    whole: bool = False
+    """Whether it is a whole browser, and not headless-shell."""
     follows_workers: bool = True
     """Whether the browser can report the requests of workers."""
     forget_cache: tuple[str, Mapping[str, Any]] = (CLEARS, {})
@@ -83,7 +85,7 @@ _HEADLESS = {protocol: ("--headless", *flags) for protocol, flags in _TODAY.item
 
 GENERATIONS: Mapping[str, Generation] = {
     TODAY: Generation(program=find_chromium, protocols=_TODAY),
-    CHROMIUM: Generation(program=_whole_chromium, protocols=_HEADLESS),
+    CHROMIUM: Generation(program=_whole_chromium, protocols=_HEADLESS, whole=True),
     # The server chooses the protocol. `chromium53` drives this browser.
     "chromium53": Generation(
         program=lambda: installed("chromium53"), protocols={"h1": (), "h2": (), "spdy": ()}
@@ -108,7 +110,8 @@ def generation_of(browser: str) -> Generation:
     The user's own Chromium is driven like today's."""
     if not is_path(browser):
         return GENERATIONS[browser]
-    return Generation(program=lambda: _program(browser), protocols=_HEADLESS)
+    whole = "headless" not in Path(browser).name
+    return Generation(program=lambda: _program(browser), protocols=_HEADLESS, whole=whole)
 
 
 def _program(path: str) -> Path:

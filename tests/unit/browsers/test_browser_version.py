@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from dragstrip.browsers.generations import generation_of
 from dragstrip.browsers.registry import browser_version
 from dragstrip.model.browsers import BROWSERS, CHROMIUM, FIREFOX, LOADER, TODAY, WPE
 from dragstrip.testbed.errors import TestbedError
@@ -61,3 +62,10 @@ def test_a_program_that_is_no_chromium_is_refused(tmp_path):
 
 def test_the_whole_chromium_says_which_it_is():
     assert version(CHROMIUM).startswith("Chromium 1")
+
+
+@pytest.mark.parametrize(
+    ("name", "whole"), [("google-chrome", True), ("chrome-headless-shell", False)]
+)
+def test_the_users_own_chromium_is_a_whole_browser_unless_its_name_says_headless(name, whole):
+    assert generation_of(f"/opt/{name}").whole is whole
