@@ -45,14 +45,15 @@ def uneven_misses(visits: Sequence[Visit]) -> dict[str, Reason]:
     if len(loaded) < 2:
         return {}
     ends_ms = sorted(v.plt_ms or 0.0 for v in loaded)
-    met = {v.stack: Counter(s.address for s in _missed_before_load(v)) for v in loaded}
+    missed = {v.stack: tuple(_missed_before_load(v)) for v in loaded}
+    met = {stack: Counter(s.address for s in served) for stack, served in missed.items()}
     common = met[loaded[0].stack]
     for visit in loaded[1:]:
         common = common & met[visit.stack]
     found = {}
     for visit in loaded:
         other_ms = ends_ms[-2] if visit.plt_ms == ends_ms[-1] else ends_ms[-1]
-        late = {s.address for s in _missed_before_load(visit) if _reports(visit, s, other_ms)}
+        late = {s.address for s in missed[visit.stack] if _reports(visit, s, other_ms)}
         if own := [address for address in met[visit.stack] - common if address not in late]:
             found[visit.stack] = Reason(
                 "replay-miss",
