@@ -78,10 +78,10 @@ def page(made: Mapping[str, pl.DataFrame]) -> Iterator[str]:
     yield "    uv run python bench/protocols/discovery.py capsules --write"
     yield ""
     yield (
-        "wolsing2019's networks, each with a resolver as far away as the servers. `h3` knows of "
-        "HTTP/3 in advance, `h3-https` learns of it by the name's HTTPS record, `h3-altsvc` by an "
-        "answer over TCP, and `h3-race` by both. Virtual time. Put the recordings beside the "
-        "studies."
+        "wolsing2019's networks; the resolver has the servers' round trip. With `h3` the browser "
+        "speaks HTTP/3 from the start. With `h3-https` the name's HTTPS record announces HTTP/3, "
+        "with `h3-altsvc` an answer over TCP, and with `h3-race` both. Virtual time. Put the "
+        "recordings beside the studies."
     )
     yield ""
     yield "| study | loads | valid |"

@@ -22,8 +22,8 @@ host had its own.)"""
 
 CHANGES: Mapping[int, tuple[str, ...]] = {
     24: (
-        "a browser that knows of HTTP/3 by the name's HTTPS record may use TCP first where IPv6 "
-        "addresses lead nowhere",
+        "where names have an IPv6 address at which nothing answers, a browser may send its first "
+        "request over TCP, although the name's HTTPS record announces HTTP/3",
     ),
     23: (
         "a first visit may send early data as soon as a handshake with the host can have brought a "

@@ -107,12 +107,12 @@ def test_another_servers_words_are_understood(tmp_path):
     assert (first.resumed, second.resumed) == (True, False)
 
 
-@pytest.mark.parametrize(("server", "told"), [("quic-go", True), ("nginx", None)])
-def test_a_log_may_say_that_the_clients_hello_was_encrypted(tmp_path, server, told):
+@pytest.mark.parametrize(("server", "accepted"), [("quic-go", True), ("nginx", None)])
+def test_a_log_may_say_that_the_clients_hello_was_encrypted(tmp_path, server, accepted):
     said = nginxs(began=9.1, ech=True)
     [line] = read_lines(write(tmp_path / "access.log", said), known()[server].log)
     [connection] = connections([line])
-    assert connection.ech is told
+    assert connection.ech is accepted
 
 
 def test_units_are_the_logs_own(tmp_path):
