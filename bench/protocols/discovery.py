@@ -15,6 +15,7 @@ from statistics import geometric_mean, median
 import altair as alt
 import numpy as np
 import polars as pl
+from ratios import BASE, beside, kept, ratios
 
 import dragstrip
 
@@ -22,7 +23,6 @@ DOCS = Path(__file__).parents[2] / "docs" / "results"
 PAGE, PICTURE = DOCS / "discovery.md", DOCS / "discovery.svg"
 NETWORKS = ("DSL", "LTE", "DA2GC", "MSS")
 STACKS = ("h2", "h3", "h3-https", "h3-altsvc", "h3-race")
-BASE = "h2"
 HINDERED = ("open", "UDP blocked", "UDP slow", "IPv6 broken")
 STUDIES = (
     "discovery",
@@ -145,12 +145,6 @@ def views(good: pl.DataFrame, words: str) -> Iterator[str]:
     yield from loads(good)
 
 
-def kept(visits: pl.DataFrame) -> pl.DataFrame:
-    """The valid visits; of a block that was attempted again, each stack's last."""
-    last = visits.filter("valid").sort("attempt").unique(["block", "stack"], keep="last")
-    return last.sort("page", "network", "stack")
-
-
 def networks_of(visits: pl.DataFrame) -> list[str]:
     return [n for n in NETWORKS if n in set(visits["network"])]
 
@@ -188,18 +182,6 @@ def ratio(mine: pl.DataFrame, stack: str) -> str:
     low, high = interval(found)
     faster = sum(r < 1 for r in found)
     return f"{geometric_mean(found):.3f} ({low:.3f} to {high:.3f}), {faster} of {len(found)}"
-
-
-def ratios(mine: pl.DataFrame, stack: str, base: str = BASE) -> list[float]:
-    """Ratios to the base, one for each recording that both loaded."""
-    both = beside(mine, stack, base)
-    return (both["plt_ms"] / both["plt_ms_base"]).drop_nulls().to_list()
-
-
-def beside(mine: pl.DataFrame, stack: str, base: str = BASE) -> pl.DataFrame:
-    """The stack's visits beside the base's to the same page, whose columns end in ``_base``."""
-    both = mine.filter(stack=stack).join(mine.filter(stack=base), on="block", suffix="_base")
-    return both.sort("page")
 
 
 def interval(found: Sequence[float]) -> tuple[float, float]:

@@ -1,6 +1,6 @@
 """Does the faster protocol stay the faster one on a phone?
 
-    uv run python bench/visits/phones.py FOLDER [--write]
+    uv run python bench/protocols/phones.py FOLDER [--write]
 
 FOLDER has the capsules of docs/results/phones.toml: `phones-1`, `phones-4` and so on, one for each
 slow-down. `--write` puts docs/results/phones.md and its picture there.
@@ -13,6 +13,7 @@ from statistics import geometric_mean, median
 
 import altair as alt
 import polars as pl
+from ratios import BASE, kept, ratios
 
 import dragstrip
 
@@ -54,7 +55,7 @@ def page(made: Mapping[int, pl.DataFrame]) -> Iterator[str]:
     for times in made:
         run = f"dragstrip run docs/results/phones.toml --device {times}x"
         yield f"    {run} --out capsules/phones-{times}"
-    yield "    uv run python bench/visits/phones.py capsules --write"
+    yield "    uv run python bench/protocols/phones.py capsules --write"
     yield ""
     every = pl.concat(
         [v.select("valid", "block", "page", "network", "stack") for v in made.values()]
@@ -102,17 +103,13 @@ def page(made: Mapping[int, pl.DataFrame]) -> Iterator[str]:
             yield f"| {network} | {name} | {' | '.join(times_s)} |"
 
 
-def kept(visits: pl.DataFrame, network: str, name: str) -> pl.DataFrame:
-    """The valid visits of a cell; of a block that was attempted again, each stack's last."""
-    mine = visits.filter(pl.col("valid"), network=network, page=name)
-    return mine.sort("attempt").unique(["block", "stack"], keep="last")
-
-
 def of(visits: pl.DataFrame, network: str, name: str, stack: str) -> list[float]:
     """Page loads over a stack divided by those over h2, block by block."""
-    mine = kept(visits, network, name)
-    both = mine.filter(stack=stack).join(mine.filter(stack="h2"), on="block", suffix="_h2")
-    return (both["plt_ms"] / both["plt_ms_h2"]).drop_nulls().sort().to_list()
+    return sorted(ratios(cell(visits, network, name), stack))
+
+
+def cell(visits: pl.DataFrame, network: str, name: str) -> pl.DataFrame:
+    return kept(visits.filter(network=network, page=name))
 
 
 def spread(found: list[float]) -> str:
@@ -129,7 +126,7 @@ def overall(visits: pl.DataFrame, network: str) -> str:
 
 
 def seconds(visits: pl.DataFrame, network: str, name: str) -> str:
-    found = kept(visits, network, name).filter(stack="h2")["plt_ms"].drop_nulls().to_list()
+    found = cell(visits, network, name).filter(stack=BASE)["plt_ms"].drop_nulls().to_list()
     return f"{median(found) / 1000:.2f}" if found else "-"
 
 
