@@ -1,6 +1,6 @@
 """Judged loads of small pages made for the test, in Chromium and in Firefox."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
 import pytest
@@ -25,20 +25,16 @@ BRIEF = Client(timeout_s=4)
 """A client for loads that never end."""
 
 
-def firefox_is_missing() -> bool:
+def unless_found(find: Callable[[], object]) -> pytest.MarkDecorator:
+    """Skip the test, with what `find` says, if it raises `TestbedError`."""
     try:
-        find_firefox()
-    except TestbedError:
-        return True
-    return False
+        find()
+    except TestbedError as error:
+        return pytest.mark.skip(str(error))
+    return pytest.mark.skipif(False, reason="it is there")
 
 
-BROWSERS = [
-    "chromium",
-    pytest.param(
-        "firefox", marks=pytest.mark.skipif(firefox_is_missing(), reason="Firefox is missing")
-    ),
-]
+BROWSERS = ["chromium", pytest.param("firefox", marks=unless_found(find_firefox))]
 
 _NAMES = {"chromium": TODAY, "whole": CHROMIUM, "firefox": FIREFOX}
 

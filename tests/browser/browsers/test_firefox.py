@@ -18,19 +18,12 @@ from dragstrip.model.visit import Visit
 from dragstrip.results.dissect import dissection
 from dragstrip.study.presets import find_stack
 from dragstrip.testbed.errors import TestbedError
+from page_loads import unless_found
 
 SLOW = Network.parse("2mbit/1mbit/100ms/0%/400ms")
 
 
-def missing() -> str:
-    try:
-        find_firefox()
-    except TestbedError as error:
-        return str(error)
-    return ""
-
-
-pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
+pytestmark = unless_found(find_firefox)
 
 
 def make(

@@ -15,19 +15,10 @@ from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
 from dragstrip.study.presets import find_stack
-from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.wpe import installed
+from page_loads import unless_found
 
-
-def missing() -> str:
-    try:
-        installed()
-    except TestbedError as error:
-        return str(error)
-    return ""
-
-
-pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
+pytestmark = unless_found(installed)
 
 
 def make(
