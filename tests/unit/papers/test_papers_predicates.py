@@ -282,6 +282,14 @@ def test_counts_of_tests_are_compared_over_the_papers_number_of_loads_alone():
     assert "0, 0, 8" in five.ours
 
 
+def test_a_count_on_one_page_that_a_test_cannot_miss_is_answered():
+    """The chance of neither is what the two others leave, and rounding may leave less than none."""
+    count = {"pairs": [["b", "a"]], "networks": ["n"], "metrics": ["plt_ms"], "loads": 12}
+    far = evidence(cell({"a": 100.0, "b": 1.0}, spread=0.001))
+    asked = predicate("anova_count", count | {"cells": 1, "none": {"high": 0}})
+    assert asked.answer(far).verdict == "reproduced"
+
+
 def test_a_residual_over_zero_has_a_size_from_zero_on():
     """An interval of [-0.9, 1.9] does not mean a size from 0.9 to 1.9."""
     rounds = [-0.9, 0.1, 0.5, 0.9, 1.9]

@@ -243,7 +243,8 @@ def _chances(found: Sequence[Cell], a: str, ref: str) -> Values:
     apart = x.mean(axis=1) - y.mean(axis=1)
     t = np.where(error > 0, apart / np.where(error > 0, error, 1.0), 0.0)
     faster, slower = stdtr(freedom, -t - bar), stdtr(freedom, t - bar)
-    return np.column_stack([faster, slower, 1 - faster - slower])
+    neither = np.maximum(1 - faster - slower, 0.0)  # rounding may leave less than none
+    return np.column_stack([faster, slower, neither])
 
 
 def _words(counts: Counts) -> str:
