@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from dragstrip.testbed.net.namespaces import NamespaceName, Namespaces
+from dragstrip.testbed.proc_file import read_proc
 
 PLACES: tuple[NamespaceName, ...] = ("client", "link", "origin")
 
@@ -90,8 +91,8 @@ class RunQueue:
     def _threads(self, where: NamespaceName, process: str) -> Iterator[tuple[Thread, ThreadTime]]:
         confined = _pid_namespace(process) != self._shared
         for thread in os.listdir(f"{process}/task"):
-            with contextlib.suppress(OSError), open(f"{process}/task/{thread}/schedstat") as told:
-                ran, waited, *_ = told.read().split()
+            with contextlib.suppress(OSError):
+                ran, waited, *_ = read_proc(f"{process}/task/{thread}/schedstat").split()
                 yield (where, thread), ThreadTime(int(ran), int(waited), confined)
 
 
