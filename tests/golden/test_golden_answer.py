@@ -8,7 +8,7 @@ from dragstrip.model.clock import NETWORK, PRICED, REAL
 from dragstrip.model.effects import MtuBehaviour
 from dragstrip.model.steps import LinkChange, LinkStep
 from dragstrip.model.study import Study
-from dragstrip.model.visit import Timeline, Visit
+from dragstrip.model.visit import Outcome, Timeline, Visit
 from dragstrip.report.data.answer import CellAnswer, answer
 from dragstrip.report.data.cells import ReportCell, cells
 from dragstrip.report.data.shown import shown
@@ -186,8 +186,27 @@ def test_few_blocks_are_said_first(blocks: int) -> None:
 
 def test_a_timeout_is_owned_up_to() -> None:
     said = answered((1000, 900), (1000, 900), (1000, None), (1000, 900), (1000, 900))
-    told = "1 load failed, timed out or lost objects (h2 1) and counts as slower than every load"
+    told = "1 load did not complete (h2 1): it timed out. It counts as slower than every load"
     assert told in said.believe
+
+
+def ended(*how: tuple[Outcome, str]) -> CellAnswer:
+    """The answer where h2's last loads ended so."""
+    study, visits = race(*([(1000, 900)] * 5))
+    of_h2 = [place for place, visit in enumerate(visits) if visit.stack == "h2"][-len(how) :]
+    for place, (outcome, error) in zip(of_h2, how, strict=True):
+        visits[place] = structs.replace(visits[place], outcome=outcome, error=error)
+    (cell,) = cells(study, frames(visits, study)["visits"].with_row_index("row").lazy())
+    return answer(cell, 180)
+
+
+def test_an_answer_says_how_loads_ended_that_did_not_end_whole() -> None:
+    lost: tuple[Outcome, str] = ("incomplete", "net::ERR_CONNECTION_CLOSED")
+    told = "2 loads did not complete (h2 2): they lost objects (net::ERR_CONNECTION_CLOSED). They"
+    assert told in ended(lost, lost).believe
+    several = ended(lost, ("failed", "net::ERR_FAILED"), ("timeout", "")).believe
+    assert "1 lost objects (net::ERR_CONNECTION_CLOSED), 1 failed (net::ERR_FAILED)" in several
+    assert "1 timed out. They count" in several
 
 
 def test_a_timeout_holds_the_curve_below_one_and_is_not_drawn_at_the_limit() -> None:

@@ -701,7 +701,8 @@ class Visit(Struct, frozen=True, kw_only=True):
     started_us: int
     outcome: Outcome
     error: str = ""
-    """Why the load failed, in the browser's words."""
+    """Why the load failed, in the browser's words. Of an incomplete load, the error of most objects
+    that it lost."""
     done: str = AT_LOAD
     """Condition for the page to count as loaded, see `dragstrip.model.done`."""
     plt_ms: float | None = None

@@ -101,29 +101,31 @@ def complete(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
         )
 
 
-def outcome(visit: Visit, page: Page) -> Outcome:
-    """Return how the visit ended, from its evidence.
+def ended(visit: Visit, page: Page) -> tuple[Outcome, str]:
+    """Return how the visit ended, from its evidence, and the browser's word for why.
 
     A browser fires the load event even after it has given up an object. Such a load may end early
-    because it fetched less, so it is `incomplete`.
+    because it fetched less, so it is `incomplete`. Its error is that of most objects it lost.
     """
     if visit.outcome not in ("loaded", "incomplete"):
-        return visit.outcome
-    return "incomplete" if _lost(visit, page) else "loaded"
+        return visit.outcome, visit.error
+    errors = _lost(visit, page)
+    return ("incomplete", Counter(errors).most_common(1)[0][0]) if errors else ("loaded", "")
 
 
-def _lost(visit: Visit, page: Page) -> bool:
-    """Return whether the network lost objects of the page before the load event, and no other
-    request brought them. Objects that some rehearsal did not fetch do not count."""
+def _lost(visit: Visit, page: Page) -> list[str]:
+    """Return the errors of the page's objects that the network lost before the load event and no
+    other request brought. Objects that some rehearsal did not fetch do not count."""
     if visit.plt_ms is None:
-        return False
+        return []
     failed = {
-        _key(r)
+        _key(r): r.error
         for r in visit.requests
         if is_lost(r.error) and (r.end_ms is None or r.end_ms <= visit.plt_ms)
     }
-    missing = failed - {_key(r) for r in visit.requests if not r.error}
-    return bool(missing and missing & _wanted(visit, page))
+    missing = failed.keys() - {_key(r) for r in visit.requests if not r.error}
+    wanted = _wanted(visit, page) if missing else set()
+    return [failed[key] for key in sorted(missing & wanted)]
 
 
 def _wanted(visit: Visit, page: Page) -> set[tuple[str, str]]:

@@ -107,7 +107,8 @@ def with_verdict(
 ) -> Visit:
     """Return the visit with its outcome and reasons. `reference` is the page's picture (a
     `Visual.final`), empty if there is none."""
-    visit = structs.replace(visit, outcome=content_checks.outcome(visit, page))
+    outcome, error = content_checks.ended(visit, page)
+    visit = structs.replace(visit, outcome=outcome, error=error)
     reasons = (
         *judge(visit, page, network, stack, limits, clock, addresses, slowdown),
         *like_reference(visit, reference, limits),

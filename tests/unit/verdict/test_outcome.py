@@ -41,6 +41,7 @@ def without_last(error, end_ms=800.0, **more):
 def test_an_object_lost_by_the_network_is_an_outcome(error, verdict, outcome):
     found = judged(without_last(error))
     assert (found.verdict, found.outcome) == (verdict, outcome)
+    assert found.error == (error if outcome == "incomplete" else "")
     assert judged(found) == found
 
 
@@ -56,6 +57,15 @@ def test_an_object_that_came_by_another_request_is_not_lost():
 
 def test_an_object_that_a_rehearsal_did_without_is_not_missed():
     assert judged(without_last(TIMED_OUT, rehearsed=(0, 1))).outcome == "loaded"
+
+
+def test_an_incomplete_load_names_the_error_of_most_of_its_lost_objects():
+    whole = made.visit("h3")
+    errors = (TIMED_OUT, "net::ERR_CONNECTION_CLOSED", "net::ERR_CONNECTION_CLOSED")
+    lost = zip(whole.requests, errors, strict=True)
+    failed = tuple(structs.replace(r, error=error, end_ms=800.0) for r, error in lost)
+    found = judged(structs.replace(whole, requests=failed))
+    assert (found.outcome, found.error) == ("incomplete", "net::ERR_CONNECTION_CLOSED")
 
 
 def test_an_incomplete_load_ends_never_but_its_first_byte_came():

@@ -9,6 +9,7 @@ from msgspec import Struct, structs
 
 from dragstrip.model.effects import MtuBehaviour
 from dragstrip.model.inequality import inequalities, of_uploads, sentences
+from dragstrip.model.visit import Outcome
 from dragstrip.report.data.cells import ReportCell
 from dragstrip.report.data.leaders import ENOUGH_BLOCKS, each, few_but_exact, lead
 from dragstrip.report.words.modes import said_modes
@@ -23,6 +24,13 @@ while connections open, virtual and real time often disagree on which stack is f
 AGREED = 64
 """Percentage of pairs of stacks with such a crowded queue for which both clocks name the same
 faster stack."""
+_UNENDED: Mapping[Outcome, str] = {
+    "incomplete": "lost objects",
+    "failed": "failed",
+    "timeout": "timed out",
+}
+_ERRORS = 2
+"""Number of a browser's errors that an answer names."""
 Standing = Literal["shown", "not shown", "too few", "none"]
 
 
@@ -58,6 +66,20 @@ def _steps(cell: ReportCell) -> str:
     return f" The link changes during each load: {steps}." if steps else ""
 
 
+def _how_unended(cell: ReportCell) -> str:
+    """Say how loads ended that are censored, such as ``they lost objects (net::ERR_FAILED)``."""
+    found = sum((r.unended for r in cell.results), Counter[tuple[Outcome, str]]())
+    said = {}
+    for outcome, words in _UNENDED.items():
+        errors = Counter({error: n for (how, error), n in found.items() if how == outcome})
+        if errors:
+            named = listed([error for error, _ in errors.most_common(_ERRORS) if error])
+            said[f"{words} ({named})" if named else words] = errors.total()
+    if len(said) == 1:
+        return f"{'it' if found.total() == 1 else 'they'} {next(iter(said))}"
+    return listed([f"{count} {words}" for words, count in said.items()])
+
+
 def _too_long(cell: ReportCell) -> str:
     """Return a sentence that the network's MTU dropped packets, if it did: such drops can make
     loads fail."""
@@ -84,7 +106,7 @@ def _answer(cell: ReportCell, limit_s: float) -> CellAnswer:
         return CellAnswer("none", f"No answer for {where}: {_why_none(cell)}.", believe)
     if all(r.censored == len(r.loads.values) for r in cell.results):
         tried = listed([f"{r.stack.name} {r.censored}" for r in cell.results])
-        said = f"No answer for {where}: no load ended within {limit_s:g} s ({tried})."
+        said = f"No answer for {where}: no load had all of the page within {limit_s:g} s ({tried})."
         return CellAnswer("none", said, believe)
     if len(cell.results) == 1:
         return CellAnswer("none", f"Only one stack was visited on {where}: no comparison.", believe)
@@ -280,8 +302,8 @@ def _believe(cell: ReportCell, limit_s: float) -> str:
     if censored := sum(r.censored for r in cell.results):
         stacks = listed([f"{r.stack.name} {r.censored}" for r in cell.results if r.censored])
         sentences.append(
-            f"{counted(censored, 'load')} failed, timed out or lost objects ({stacks}) and "
-            f"{'counts' if censored == 1 else 'count'} as slower than every load that ended, "
-            f"however long; medians show the limit of {limit_s:g} s for them."
+            f"{counted(censored, 'load')} did not complete ({stacks}): {_how_unended(cell)}. "
+            f"{'It counts' if censored == 1 else 'They count'} as slower than every load that "
+            f"ended, however long; medians show the limit of {limit_s:g} s."
         )
     return " ".join(sentences)

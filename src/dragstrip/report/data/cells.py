@@ -13,6 +13,7 @@ from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.study import Study
+from dragstrip.model.visit import Outcome
 from dragstrip.pages import corpus
 from dragstrip.results.compare.stacks import compare_stacks
 from dragstrip.results.compare.summary import Comparison
@@ -37,6 +38,8 @@ class StackResult(Struct, frozen=True, kw_only=True):
     invalid: int
     reasons: Counter[str]
     """Number of visits by the code of each reason against them."""
+    unended: Counter[tuple[Outcome, str]] = Counter()
+    """Number of censored loads by how they ended and by the browser's error."""
     dropped_up: float = 0
     """Number of packets that the upstream queue dropped while several connections opened at once,
     in the median visit that counts."""
@@ -146,8 +149,14 @@ def _result(seen: Observed, stack: Stack, first: Stack, metrics: Sequence[str]) 
         visits=len(made),
         invalid=len(invalid),
         reasons=Counter(code for verdict in invalid["verdict"] for code in verdict.split(",")),
+        unended=_unended(seen.stacks[stack.name]),
         dropped_up=middle("crowd_drops"),
         too_long=middle("too_long"),
         sockets=middle("sockets"),
         sockets_beside=middle("sockets_beside"),
     )
+
+
+def _unended(visits: pl.DataFrame) -> Counter[tuple[Outcome, str]]:
+    lost = visits.filter(pl.col("outcome") != "loaded")
+    return Counter(zip(lost["outcome"], lost["error"], strict=True))
