@@ -8,8 +8,8 @@ pair of stacks on a page counts where real time has them 5 % apart or more. `--w
 docs/reference/virtual-computing.svg.
 
 The first table has one row for each clock. A row for real time compares each of its blocks with the
-others, which shows how much is luck. The second has ratios of two stacks, in the mean over pages.
-The last say, for each virtual clock, how often it names real time's winner, by the packets that the
+others, which shows how much is luck. The second compares times, cell by cell. The third has ratios
+of two stacks, in the mean over pages. The last say, for each virtual clock, how often it names real time's winner, by the packets that the
 queue up dropped there.
 """
 
@@ -31,6 +31,12 @@ EDGES = (0, 1, 10, 20, 30, 50, math.inf)
 """Classes of dropped packets: the median visit's, of the stack that lost more in virtual time."""
 FULL = 10
 APART = math.log(1.05)
+TIMES = {
+    "DOM ready": "dcl_ms",
+    "first paint": "fcp_ms",
+    "page load": "plt_ms",
+    "SpeedIndex": "speed_index_ms",
+}
 PICTURE = Path(__file__).parents[2] / "docs" / "reference" / "virtual-computing.svg"
 
 Medians = dict[tuple[str, str], tuple[float, float]]
@@ -46,7 +52,11 @@ def visits(folder: Path, network: str, pages: Collection[str]) -> tuple[str, pl.
         scan(capsule, "visits")
         .filter("valid", pl.col("network") == network)
         .filter(~pl.col("stack").is_in([SAME, HELD]))
-        .select("page", "stack", "block", plt=ended, dropped="link_up_dropped_queue")
+        .select(
+            *("page", "stack", "block", *TIMES.values()),
+            plt=ended,
+            dropped="link_up_dropped_queue",
+        )
         .collect()
     )
     if pages:
@@ -106,6 +116,20 @@ def row(name: str, compared: Sequence[tuple[Medians, Medians]], by: Medians) -> 
         f"| {name} | {counts} | {math.expm1(median(apart)):.0%} | {median(longer):.3f} | "
         f"{sum(dropped) / len(dropped):.1f} |"
     )
+
+
+def times(tables: dict[str, pl.DataFrame]) -> None:
+    """Times by each clock over those in real time: medians over pages and stacks."""
+    print(f"\n| clock | {' | '.join(TIMES)} |")
+    print("|---|" + "---|" * len(TIMES))
+    by_cell = [
+        table.group_by("page", "stack").agg(pl.col(*TIMES.values()).median())
+        for table in tables.values()
+    ]
+    for name, other in zip([*tables][1:], by_cell[1:], strict=True):
+        both = by_cell[0].join(other, on=["page", "stack"], suffix="_other")
+        ratios = both.select((pl.col(f"{m}_other") / pl.col(m)).median() for m in TIMES.values())
+        print(f"| {name} | " + " | ".join(f"{ratio:.3f}" for ratio in ratios.row(0)) + " |")
 
 
 def biases(clocks: dict[str, Medians], by: Medians) -> None:
@@ -198,6 +222,7 @@ def main() -> None:
     row("real time, one block beside the others", [*beside_itself(tables[first])], by)
     for name in others:
         row(name, [(by, clocks[name])], by)
+    times(tables)
     biases(clocks, by)
     for name in others:
         classes(name, by, clocks[name])

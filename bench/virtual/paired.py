@@ -18,19 +18,27 @@ from spent import spent_by
 HERE = Path(__file__).parents[2]
 _MAIN = "from dragstrip.cli import main; main()"
 _SLOW = [f"{rate}mbit/1mbit/{delay}ms/0%/200ms" for rate in (1, 4, 16) for delay in (10, 50)]
+_LOADER = ["--client", "loader"]
 STUDIES = {
-    "loader, demo, 6 networks, h2, h3": (["h2", "h3"], _SLOW, 1, ["--client", "loader"]),
-    "browser, demo over LTE, 3 x h1, h2, h3": (["h1", "h2", "h3"], ["LTE"], 3, []),
+    "loader, demo, 6 networks, h2, h3": ("demo", ["h2", "h3"], _SLOW, 1, _LOADER),
+    "browser, demo over LTE, 3 x h1, h2, h3": ("demo", ["h1", "h2", "h3"], ["LTE"], 3, []),
+    "browser, 50 x 10 kB over 0.468 Mbit/s, 2 x h2, h3": (
+        "synth:50x10KB",
+        ["h2", "h3"],
+        ["0.468mbit/0.468mbit/131ms/1.5%/200ms"],
+        2,
+        [],
+    ),
 }
 
 
 def main() -> None:
     asked = arguments()
     print("| study | checkout | jobs | visits | wall s | CPU s |\n|---|---|---|---|---|---|")
-    for name, (stacks, networks, runs, more) in STUDIES.items():
+    for name, (page, stacks, networks, runs, more) in STUDIES.items():
         if asked.only not in name:
             continue
-        argv = ["race", "demo", "--virtual", "--json", "--no-calibrate", "--runs", str(runs), *more]
+        argv = ["race", page, "--virtual", "--json", "--no-calibrate", "--runs", str(runs), *more]
         argv += [word for stack in stacks for word in ("--stack", stack)]
         argv += [word for network in networks for word in ("--network", network)]
         for _ in range(asked.rounds):

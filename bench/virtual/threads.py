@@ -1,10 +1,13 @@
 """What does each thread of browser and server compute in a load, in real time and in a guest?
 
     uv run python bench/virtual/threads.py PAGE... [--network LTE] [--stack h2] [--loads 4]
+        [--calls]
 
 Loads each page in Chromium on a quiet machine in real time, then in virtual time. Prints, for each
 kind of thread that computes 2 ms or more, the CPU time of a load by both clocks, and how many pages
 of memory it touched for the first time. Virtual time's prices are right where both compute as long.
+`--calls` counts system calls instead, in virtual time alone: by the clock on which they alone take
+time.
 """
 
 import argparse
@@ -154,6 +157,20 @@ def mean(loads: Sequence[Work], thread: str) -> tuple[float, float]:
     return sum(ms for ms, _ in each) / len(each), sum(n for _, n in each) / len(each)
 
 
+def print_calls(asked: argparse.Namespace) -> None:
+    from dragstrip.model.clock import SYSCALL_NS, Clock
+
+    print("| page | process / thread | system calls |\n|---|---|---|")
+    with tempfile.TemporaryDirectory() as cache:
+        for page in asked.pages:
+            calls_alone = Clock(kind="computing")
+            loads = in_a_guest(study_of(asked, page, calls_alone, Path(cache)))
+            for thread in sorted({name for load in loads for name in load}):
+                ms, _ = mean(loads, thread)
+                if ms >= _LEAST_MS:
+                    print(f"| {page} | {thread} | {ms * 1e6 / SYSCALL_NS:.0f} |")
+
+
 def main() -> None:
     from dragstrip.execution.guest import boot
     from dragstrip.model.clock import PRICED, REAL
@@ -163,10 +180,14 @@ def main() -> None:
     ask.add_argument("--network", default="LTE")
     ask.add_argument("--stack", default="h2")
     ask.add_argument("--loads", type=int, default=4)
+    ask.add_argument("--calls", action="store_true")
     asked = ask.parse_args()
     boot._INIT = boot._INIT.replace(
         "-m dragstrip.execution.guest.inside", f"{Path(__file__).resolve()} --inside"
     )
+    if asked.calls:
+        print_calls(asked)
+        return
     watch_loads()
     print("| page | process / thread | CPU ms, real time | virtual time | page faults, real time |")
     print("|---|---|---|---|---|")
