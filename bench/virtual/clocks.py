@@ -9,8 +9,8 @@ docs/reference/virtual-computing.svg.
 
 The first table has one row for each clock. A row for real time compares each of its blocks with the
 others, which shows how much is luck. The second compares times, cell by cell. The third has ratios
-of two stacks, in the mean over pages. The last say, for each virtual clock, how often it names real time's winner, by the packets that the
-queue up dropped there.
+of two stacks, in the mean over pages. The last say, for each virtual clock, how often it names real
+time's winner, by the packets that the queue up dropped there.
 """
 
 import argparse
