@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -53,7 +54,9 @@ def unless_missing(server: str, *values: object) -> object:
 LATE = {"clock-jump"}
 """This browser stamps requests late now and then, most on a busy machine: such visits are made
 again, in a study as here."""
-_ATTEMPTS = 3
+_ATTEMPTS = 6
+_PAUSE_S = 2.0
+"""Pause after such a visit: what kept the browser from stamping in time may last for seconds."""
 
 pytestmark = pytest.mark.skipif(bool(missing("chromium53")), reason=missing("chromium53"))
 every_server = pytest.mark.parametrize("server", [unless_missing(s, s) for s in STACKS])
@@ -82,6 +85,7 @@ def make(
         visit = judged(track.bed, browser, plan)[0]
         if not LATE & {reason.code for reason in visit.reasons}:
             break
+        time.sleep(_PAUSE_S)
     return visit
 
 
