@@ -24,6 +24,8 @@ import msgspec
 from msgspec import Struct
 from replays import busy
 
+from dragstrip.model.clock import NETWORK, PRICED
+
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "virtual-gate.json"
 HERE = [sys.executable, "-c", "from dragstrip.cli import main; main()"]
 STUDY = """
@@ -167,7 +169,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("tries", type=int, nargs="?", default=20)
     parser.add_argument("--blocks", type=int, default=1)
-    parser.add_argument("--clock", default="network", choices=["network", "priced-2"])
+    parser.add_argument("--clock", default=NETWORK.kind, choices=[NETWORK.kind, PRICED.kind])
     parser.add_argument("--load", type=int, default=0, help="busy loops beside it")
     parser.add_argument("--equal", default="", help="program of another checkout")
     parser.add_argument("--out", type=Path, help="kept, and gone on with by the same command")

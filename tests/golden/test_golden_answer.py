@@ -200,7 +200,7 @@ def ended(*how: tuple[Outcome, str]) -> CellAnswer:
     return answer(cell, 180)
 
 
-def test_an_answer_says_how_loads_ended_that_did_not_end_whole() -> None:
+def test_an_answer_says_how_loads_ended_that_did_not_complete() -> None:
     lost: tuple[Outcome, str] = ("incomplete", "net::ERR_CONNECTION_CLOSED")
     told = "2 loads did not complete (h2 2): they lost objects (net::ERR_CONNECTION_CLOSED). They"
     assert told in ended(lost, lost).believe

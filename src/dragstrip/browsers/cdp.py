@@ -16,11 +16,9 @@ import msgspec
 from msgspec import Struct
 
 from dragstrip.browsers.errors import BrowserError
+from dragstrip.testbed.process import PIPE_BYTES
 
 _CALL_TIMEOUT_S = 30.0
-_CHUNK = 1 << 16
-"""Bytes that one call reads: what a pipe holds. Python would map memory anew for a larger buffer,
-at each call."""
 
 
 class Event(Struct, frozen=True):
@@ -48,6 +46,7 @@ class Cdp:
     def __init__(self, read_fd: int, write_fd: int) -> None:
         self._read_fd = read_fd
         self._write_fd = write_fd
+        self._received = bytearray()
         self._ids = itertools.count(1)
         self._decoder = msgspec.json.Decoder(_Message)
         self._answers: dict[int, _Message] = {}
@@ -103,23 +102,21 @@ class Cdp:
 
     def pump(self, deadline: float) -> bool:
         """Read what the browser has sent; return False if no message came before `deadline`
-        (monotonic s). A message that has begun is read to its end: Chromium writes the NUL byte by
-        itself, right after the message."""
-        ready, _, _ = select.select([self._read_fd], [], [], max(0.0, deadline - time.monotonic()))
-        if not ready:
-            return False
-        received = self._chunk()
-        while not received.endswith(b"\0"):
-            received += self._chunk()
-        for raw in bytes(received).split(b"\0")[:-1]:
+        (monotonic s). Chromium writes the NUL byte that ends a message by itself."""
+        chunk = b""
+        while b"\0" not in chunk:
+            left_s = max(0.0, deadline - time.monotonic())
+            if not select.select([self._read_fd], [], [], left_s)[0]:
+                return False
+            chunk = os.read(self._read_fd, PIPE_BYTES)
+            if not chunk:
+                raise BrowserError("the browser ended")
+            self._received += chunk
+        *messages, rest = bytes(self._received).split(b"\0")
+        self._received = bytearray(rest)
+        for raw in messages:
             self._take(raw)
         return True
-
-    def _chunk(self) -> bytearray:
-        chunk = os.read(self._read_fd, _CHUNK)
-        if not chunk:
-            raise BrowserError("the browser ended")
-        return bytearray(chunk)
 
     def _take(self, raw: bytes) -> None:
         message = self._decoder.decode(raw)

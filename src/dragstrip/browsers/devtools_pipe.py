@@ -25,7 +25,8 @@ from urllib.parse import urlsplit
 
 _PATIENCE_S = 30.0
 _LOOK_S = 0.02
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16
+"""Bytes that one call reads, as in `dragstrip.testbed.process`."""
 _WEBKIT_PAGE = re.compile(rb"/socket/\d+/\d+/WebPage")
 _CONTINUATION, _TEXT, _CLOSE, _PING, _PONG = 0x0, 0x1, 0x8, 0x9, 0xA
 _FINAL, _MASKED = 0x80, 0x80

@@ -21,8 +21,8 @@ wait $p
 """
 _ANSWER_TIMEOUT_S = 30.0
 _EXIT_TIMEOUT_S = 2.0
-_CHUNK = 1 << 16
-"""Bytes that one call reads: what a pipe holds."""
+PIPE_BYTES = 1 << 16
+"""Bytes that a pipe holds. Python maps memory anew for a larger buffer, each time it reads."""
 
 
 def until_stdin_ends(*argv: str) -> list[str]:
@@ -81,7 +81,7 @@ class JsonProcess:
             ready, _, _ = select.select([self._stdout], [], [], within_s)
             if not ready:
                 raise TestbedError(f"{self._name} has not answered{asked} for {within_s:g} s")
-            chunk = os.read(self._stdout.fileno(), _CHUNK)
+            chunk = os.read(self._stdout.fileno(), PIPE_BYTES)
             if not chunk:
                 raise self._died("while dragstrip waited for its answer")
             self._received += chunk

@@ -38,7 +38,7 @@ class StackResult(Struct, frozen=True, kw_only=True):
     invalid: int
     reasons: Counter[str]
     """Number of visits by the code of each reason against them."""
-    unended: Counter[tuple[Outcome, str]] = Counter()
+    unended: Counter[tuple[Outcome, str]]
     """Number of censored loads by how they ended and by the browser's error."""
     dropped_up: float = 0
     """Number of packets that the upstream queue dropped while several connections opened at once,
