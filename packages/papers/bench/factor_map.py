@@ -1,17 +1,18 @@
 """The factor map of the web: docs/results/map.md and the interactive page docs/map.
 
     cd packages/papers/bench
-    uv run python factor_map.py make FOLDER [--minutes M] [--jobs N]    # what it can
-    uv run python factor_map.py spot FOLDER [--cells N] [--minutes M]   # in Chromium
-    uv run python factor_map.py alone FOLDER [--cells N] [--minutes M]  # one a guest
-    uv run python factor_map.py write FOLDER                            # the pages
+    uv run python factor_map.py make FOLDER [--minutes M] [--jobs N]   # what it can
     uv run python factor_map.py make OTHER --first 4000   # a later sitting
+    uv run python factor_map.py add FOLDER                # its cells to map.parquet
+    uv run python factor_map.py spot FOLDER [--minutes M] [--jobs N]   # in Chromium
+    uv run python factor_map.py alone FOLDER [--minutes M] [--jobs N]  # one a guest
+    uv run python factor_map.py write                     # the pages
 
 `make` visits the cells of docs/results/map.toml in their order with the load generator, in virtual
 time, and continues a folder that was begun. Another folder, such as another machine's, begins with
-the `--first` cell that docs/results/map.parquet lacks. `spot` draws cells at random from those that
-are made, and visits them with Chromium; `alone` visits them with the load generator again, each in
-a separate guest. `write` reads all three, and the cells before the first from map.parquet.
+the `--first` cell that docs/results/map.parquet lacks. `spot` draws cells at random from those in
+map.parquet, and visits them with Chromium; `alone` visits some with the load generator again, each
+in a separate guest. Both keep what they made beside map.parquet. `write` reads these three files.
 """
 
 import argparse
@@ -24,14 +25,14 @@ import numpy as np
 import polars as pl
 import vl_convert
 from factor_map_words import Spotted, page_text
-from msgspec import structs
+from msgspec import Struct, structs
 from scipy.stats import spearmanr
 
 from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.visits import TimeUp, make_visits
-from dragstrip.model.browsers import LOADER
+from dragstrip.model.browsers import LOADER, TODAY
 from dragstrip.model.study import Study
-from dragstrip.results.capsule import MANIFEST, Capsule
+from dragstrip.results.capsule import Capsule
 from dragstrip.study.clients import study_by
 from dragstrip.study.file import read_spec, read_study
 from dragstrip.testbed.cache import cache_folder
@@ -53,59 +54,74 @@ from dragstrip_papers.stats.prediction import Errors, errors
 DOCS = Path(__file__).parents[3] / "docs"
 RESULTS = DOCS / "results"
 STUDY = RESULTS / "map.toml"
-BROWSER = "browser"
-ALONE = "alone"
-SPOTS = 200
-SPOT_SEED = 2016
+MAP = RESULTS / "map.parquet"
 FEWEST_SPOTS = 5
 """Cells below which no agreement is printed."""
+
+
+class Check(Struct, frozen=True):
+    """Cells of the map that are made again in another way, each in a separate guest."""
+
+    client: str
+    cells: int
+    """Number of cells drawn."""
+    seed: int
+
+    @property
+    def kept(self) -> Path:
+        return RESULTS / f"map-{self.client}.parquet"
+
+
+CHECKS = {
+    "spot": Check(TODAY, cells=400, seed=2026),
+    "alone": Check(LOADER, cells=64, seed=2016),
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     steps = parser.add_subparsers(dest="step", required=True)
-    for name in ("make", "spot", "alone", "write"):
+    for name in ("make", "add", *CHECKS, "write"):
         step = steps.add_parser(name)
-        step.add_argument("folder", type=Path)
         if name != "write":
+            step.add_argument("folder", type=Path)
+        if name not in ("add", "write"):
             step.add_argument("--minutes", type=float, default=inf)
             step.add_argument("--jobs", default="1")
         if name == "make":
             step.add_argument("--first", type=int, default=0)
-        if name in ("spot", "alone"):
-            step.add_argument("--cells", type=int, default=SPOTS)
     asked = parser.parse_args()
     if asked.step == "make":
-        visit(study_by(since(asked.first), LOADER), asked.folder / LOADER, asked)
-    elif asked.step == "spot":
-        again(asked, BROWSER, BROWSER)
-    elif asked.step == "alone":
-        again(asked, LOADER, ALONE)
+        visit(study_by(since(asked.first), LOADER), asked.folder, asked)
+    elif asked.step == "add":
+        all_made(Capsule.open(asked.folder)).write_parquet(MAP)
+    elif asked.step == "write":
+        write()
     else:
-        write(asked.folder)
+        again(CHECKS[asked.step], asked)
 
 
-def again(asked: argparse.Namespace, client: str, out: str) -> None:
-    """Visits cells drawn at random from those that are made, each in a separate guest."""
-    made = made_cells(Capsule.open(asked.folder / LOADER))
-    wanted = set(spots(made, asked.cells, SPOT_SEED))
-    study = only(study_by(whole(), client), wanted)
-    visit(structs.replace(study, per_guest=1), asked.folder / out, asked)
+def again(check: Check, asked: argparse.Namespace) -> None:
+    """Visits cells drawn at random from the map, each in a separate guest, and keeps them."""
+    wanted = set(spots(pl.read_parquet(MAP), check.cells, check.seed))
+    study = only(study_by(whole(), check.client), wanted)
+    visit(structs.replace(study, per_guest=1), asked.folder, asked)
+    made_cells(Capsule.open(asked.folder)).drop("number").write_parquet(check.kept)
 
 
-def write(folder: Path) -> None:
+def write() -> None:
     sample = read_spec(STUDY).sample
     assert sample
-    cells = all_made(Capsule.open(folder / LOADER))
+    cells = pl.read_parquet(MAP)
     found = surveyed(cells, sample)
-    cells.write_parquet(RESULTS / "map.parquet")
-    held = {name: against(folder / name, cells) for name in (BROWSER, ALONE)}
-    checked = held[BROWSER].pairs if held[BROWSER] else {}
+    held = {name: against(check, cells) for name, check in CHECKS.items()}
+    spotted = held["spot"]
+    checked = spotted.pairs if spotted else {}
     (DOCS / "map" / "cells.js").write_bytes(page_data(cells, sample, found, checked))
     drawn = [network_map(cells, sample), page_map(cells, sample)]
     for one in drawn:
         (RESULTS / f"{one.name}.svg").write_text(vl_convert.vegalite_to_svg(one.spec))
-    text = page_text(cells, sample, found, held[BROWSER], held[ALONE], drawn[0].caption)
+    text = page_text(cells, sample, found, spotted, held["alone"], drawn[0].caption)
     (RESULTS / "map.md").write_text(text)
 
 
@@ -116,18 +132,14 @@ def all_made(capsule: Capsule) -> pl.DataFrame:
     own = [numbers[place] for place in made.select("page", "network").iter_rows()]
     made = made.with_columns(number=pl.Series(own, dtype=pl.Int64))
     first = numbers[capsule.manifest.study.cells()[0][:2]]
-    return pl.concat(
-        [pl.read_parquet(RESULTS / "map.parquet").filter(pl.col("number") < first), made]
-    )
+    return pl.concat([pl.read_parquet(MAP).filter(pl.col("number") < first), made])
 
 
-def against(folder: Path, cells: pl.DataFrame) -> Spotted | None:
-    """Compare cells of the map with the same cells in a capsule; None if the capsule has too
-    few."""
-    if not (folder / MANIFEST).exists():
+def against(check: Check, cells: pl.DataFrame) -> Spotted | None:
+    """Compare cells of the map with those of a check; None if the check has too few."""
+    if not check.kept.exists():
         return None
-    capsule = Capsule.open(folder)
-    others = made_cells(capsule).drop("number")
+    others = pl.read_parquet(check.kept)
     both = cells.join(others, on=["page", "network"], suffix=" seen")
     seen = both.select("page", "network", pl.col("^.* seen$").name.map(lambda n: n.split()[0]))
     if len(both) < FEWEST_SPOTS:
@@ -145,7 +157,7 @@ def against(folder: Path, cells: pl.DataFrame) -> Spotted | None:
     }
     quic = [pair[1] for pair in PAIRS.values()]
     return Spotted(
-        asked=len(capsule.manifest.study.cells()),
+        asked=check.cells,
         pairs=pairs,
         times=off(both, seen, [s for pair in PAIRS.values() for s in pair]),
         short=off(*crowded, quic),

@@ -97,13 +97,14 @@ Part of the error is chance: with loss, one block is a single random draw.
 ## Made with
 
     cd packages/papers/bench
-    uv run python factor_map.py make FOLDER     # continues where it stopped
-    uv run python factor_map.py spot FOLDER     # some cells in Chromium
-    uv run python factor_map.py alone FOLDER    # some cells, each in its own guest
-    uv run python factor_map.py write FOLDER
+    uv run python factor_map.py make CELLS      # continues where it stopped
+    uv run python factor_map.py add CELLS
+    uv run python factor_map.py spot SPOTS      # some cells in Chromium
+    uv run python factor_map.py alone ALONE     # some cells, each in its own guest
+    uv run python factor_map.py write
 
 The study is [map.toml](map.toml). Every cell is in [map.parquet](map.parquet), with the columns
-{_columns(cells)}.
+{_columns(cells)}. What `spot` and `alone` made is kept beside it.
 [How cells are drawn, and why many share a guest](../decisions/0040-sampled-cells.md).
 """
 
@@ -140,7 +141,7 @@ def _checked(spotted: Spotted | None) -> str:
 
 def _spots(spotted: Spotted | None) -> str:
     if spotted is None:
-        return "Not made yet: `spot` visits 200 cells, drawn at random, with Chromium."
+        return "Not made yet: `spot` visits cells, drawn at random, with Chromium."
     return f"""{_made(spotted)} of {spotted.asked} cells, drawn at random with a fixed seed, were
 visited by Chromium in virtual time.
 
