@@ -30,7 +30,7 @@ from scipy.stats import spearmanr
 
 from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.visits import TimeUp, make_visits
-from dragstrip.model.browsers import LOADER, TODAY
+from dragstrip.model.browsers import LOADER
 from dragstrip.model.study import Study
 from dragstrip.results.capsule import Capsule
 from dragstrip.study.clients import study_by
@@ -73,7 +73,7 @@ class Check(Struct, frozen=True):
 
 
 CHECKS = {
-    "spot": Check(TODAY, cells=400, seed=2026),
+    "spot": Check("browser", cells=400, seed=2026),
     "alone": Check(LOADER, cells=64, seed=2016),
 }
 
