@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import vl_convert
-from factor_map_words import Spotted, page_text
+from factor_map_words import SPOTS, MadeAgain, Spotted, page_text
 from msgspec import Struct, structs
 from scipy.stats import spearmanr
 
@@ -59,23 +59,20 @@ FEWEST_SPOTS = 5
 """Cells below which no agreement is printed."""
 
 
+SPOT_SEED = 2026
+
+
 class Check(Struct, frozen=True):
-    """Cells of the map that are made again in another way, each in a separate guest."""
+    """The drawn cells of the map, made again in another way, each in a separate guest."""
 
     client: str
-    cells: int
-    """Number of cells drawn."""
-    seed: int
 
     @property
     def kept(self) -> Path:
         return RESULTS / f"map-{self.client}.parquet"
 
 
-CHECKS = {
-    "spot": Check("browser", cells=400, seed=2026),
-    "alone": Check(LOADER, cells=64, seed=2016),
-}
+CHECKS = {"spot": Check("browser"), "alone": Check(LOADER)}
 
 
 def main() -> None:
@@ -103,7 +100,7 @@ def main() -> None:
 
 def again(check: Check, asked: argparse.Namespace) -> None:
     """Visits cells drawn at random from the map, each in a separate guest, and keeps them."""
-    wanted = set(spots(pl.read_parquet(MAP), check.cells, check.seed))
+    wanted = set(spots(pl.read_parquet(MAP), SPOTS, SPOT_SEED))
     study = only(study_by(whole(), check.client), wanted)
     visit(structs.replace(study, per_guest=1), asked.folder, asked)
     made_cells(Capsule.open(asked.folder)).drop("number").write_parquet(check.kept)
@@ -114,14 +111,15 @@ def write() -> None:
     assert sample
     cells = pl.read_parquet(MAP)
     found = surveyed(cells, sample)
-    held = {name: against(check, cells) for name, check in CHECKS.items()}
-    spotted = held["spot"]
+    browser, loader = (kept(check) for check in CHECKS.values())
+    spotted = against(cells, browser)
     checked = spotted.pairs if spotted else {}
     (DOCS / "map" / "cells.js").write_bytes(page_data(cells, sample, found, checked))
     drawn = [network_map(cells, sample), page_map(cells, sample)]
     for one in drawn:
         (RESULTS / f"{one.name}.svg").write_text(vl_convert.vegalite_to_svg(one.spec))
-    text = page_text(cells, sample, found, spotted, held["alone"], drawn[0].caption)
+    made_again = MadeAgain(spotted, against(cells, loader), against(loader, browser))
+    text = page_text(cells, sample, found, made_again, drawn[0].caption)
     (RESULTS / "map.md").write_text(text)
 
 
@@ -135,11 +133,15 @@ def all_made(capsule: Capsule) -> pl.DataFrame:
     return pl.concat([pl.read_parquet(MAP).filter(pl.col("number") < first), made])
 
 
-def against(check: Check, cells: pl.DataFrame) -> Spotted | None:
-    """Compare cells of the map with those of a check; None if the check has too few."""
-    if not check.kept.exists():
+def kept(check: Check) -> pl.DataFrame | None:
+    """The cells that a check made; None if it was not made."""
+    return pl.read_parquet(check.kept) if check.kept.exists() else None
+
+
+def against(cells: pl.DataFrame | None, others: pl.DataFrame | None) -> Spotted | None:
+    """Compare two tables of cells where both have them; None if they share too few."""
+    if cells is None or others is None:
         return None
-    others = pl.read_parquet(check.kept)
     both = cells.join(others, on=["page", "network"], suffix=" seen")
     seen = both.select("page", "network", pl.col("^.* seen$").name.map(lambda n: n.split()[0]))
     if len(both) < FEWEST_SPOTS:
@@ -157,7 +159,7 @@ def against(check: Check, cells: pl.DataFrame) -> Spotted | None:
     }
     quic = [pair[1] for pair in PAIRS.values()]
     return Spotted(
-        asked=check.cells,
+        asked=SPOTS,
         pairs=pairs,
         times=off(both, seen, [s for pair in PAIRS.values() for s in pair]),
         short=off(*crowded, quic),
