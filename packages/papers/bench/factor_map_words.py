@@ -31,7 +31,7 @@ class MadeAgain(Struct, frozen=True):
     spotted: Spotted | None
     """The map against Chromium."""
     alone: Spotted | None
-    """The map against the load generator, each cell in a guest of its own."""
+    """The map against the load generator, each cell in a separate guest."""
     predicted: Spotted | None
     """The load generator of today against Chromium."""
 
@@ -170,7 +170,7 @@ def _today(again: MadeAgain) -> str:
     return f"""
 ### The map is older than this dragstrip
 
-The load generator made the same cells again, each in a guest of its own. It does not give the
+The load generator made the same cells again, each in a separate guest. It does not give the
 answers of the map either: the map was made before the origin
 [was fixed](campaigns.md#errors-in-older-pages), and 32 of its cells share a guest.
 
