@@ -25,7 +25,7 @@ import numpy as np
 import polars as pl
 import vl_convert
 from factor_map_words import SPOTS, MadeAgain, Spotted, page_text
-from msgspec import Struct, structs
+from msgspec import structs
 from scipy.stats import spearmanr
 
 from dragstrip.conduct.options import RunOptions
@@ -58,21 +58,9 @@ MAP = RESULTS / "map.parquet"
 FEWEST_SPOTS = 5
 """Cells below which no agreement is printed."""
 
-
 SPOT_SEED = 2026
-
-
-class Check(Struct, frozen=True):
-    """The drawn cells of the map, made again in another way, each in a separate guest."""
-
-    client: str
-
-    @property
-    def kept(self) -> Path:
-        return RESULTS / f"map-{self.client}.parquet"
-
-
-CHECKS = {"spot": Check("browser"), "alone": Check(LOADER)}
+CHECKS = {"spot": "browser", "alone": LOADER}
+"""The client that makes the drawn cells again, by step."""
 
 
 def main() -> None:
@@ -98,12 +86,12 @@ def main() -> None:
         again(CHECKS[asked.step], asked)
 
 
-def again(check: Check, asked: argparse.Namespace) -> None:
+def again(client: str, asked: argparse.Namespace) -> None:
     """Visits cells drawn at random from the map, each in a separate guest, and keeps them."""
     wanted = set(spots(pl.read_parquet(MAP), SPOTS, SPOT_SEED))
-    study = only(study_by(whole(), check.client), wanted)
+    study = only(study_by(whole(), client), wanted)
     visit(structs.replace(study, per_guest=1), asked.folder, asked)
-    made_cells(Capsule.open(asked.folder)).drop("number").write_parquet(check.kept)
+    made_cells(Capsule.open(asked.folder)).drop("number").write_parquet(kept_in(client))
 
 
 def write() -> None:
@@ -111,7 +99,7 @@ def write() -> None:
     assert sample
     cells = pl.read_parquet(MAP)
     found = surveyed(cells, sample)
-    browser, loader = (kept(check) for check in CHECKS.values())
+    browser, loader = kept(CHECKS["spot"]), kept(CHECKS["alone"])
     spotted = against(cells, browser)
     checked = spotted.pairs if spotted else {}
     (DOCS / "map" / "cells.js").write_bytes(page_data(cells, sample, found, checked))
@@ -133,9 +121,13 @@ def all_made(capsule: Capsule) -> pl.DataFrame:
     return pl.concat([pl.read_parquet(MAP).filter(pl.col("number") < first), made])
 
 
-def kept(check: Check) -> pl.DataFrame | None:
-    """The cells that a check made; None if it was not made."""
-    return pl.read_parquet(check.kept) if check.kept.exists() else None
+def kept_in(client: str) -> Path:
+    return RESULTS / f"map-{client}.parquet"
+
+
+def kept(client: str) -> pl.DataFrame | None:
+    """The drawn cells that a client made again; None if it made none."""
+    return pl.read_parquet(kept_in(client)) if kept_in(client).exists() else None
 
 
 def against(cells: pl.DataFrame | None, others: pl.DataFrame | None) -> Spotted | None:
@@ -159,7 +151,6 @@ def against(cells: pl.DataFrame | None, others: pl.DataFrame | None) -> Spotted 
     }
     quic = [pair[1] for pair in PAIRS.values()]
     return Spotted(
-        asked=SPOTS,
         pairs=pairs,
         times=off(both, seen, [s for pair in PAIRS.values() for s in pair]),
         short=off(*crowded, quic),

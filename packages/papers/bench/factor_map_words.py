@@ -15,10 +15,9 @@ SPOTS = 400
 
 
 class Spotted(Struct, frozen=True, kw_only=True):
-    asked: int
     pairs: dict[str, PairAgreement]
     times: Errors | None
-    """The load generator's page load times against Chromium's, all stacks together."""
+    """Errors of the page load times, all stacks together."""
     short: Errors | None
     """Errors for stacks over QUIC where the queue is short."""
     longer: Errors | None
@@ -67,7 +66,7 @@ with 10 packets; tuned ones (+) with 32, and are paced. Cells whose queue holds 
 
 ![h3 against h2 by page weight, objects and loss](map-page.svg)
 
-{caption}{_checked(made_again.spotted)}
+{caption}{_checked(made_again)}
 
 ## What decides
 
@@ -109,7 +108,8 @@ Part of the error is chance: with loss, one block is a single random draw.
     uv run python factor_map.py write
 
 The study is [map.toml](map.toml). Every cell is in [map.parquet](map.parquet), with the columns
-{_columns(cells)}. What `spot` and `alone` made is kept beside it.
+{_columns(cells)}. [map-browser.parquet](map-browser.parquet) has
+the cells of `spot`, and [map-loader.parquet](map-loader.parquet) those of `alone`.
 [How cells are drawn, and why many share a guest](../decisions/0040-sampled-cells.md).
 """
 
@@ -137,20 +137,27 @@ def _ranges(sample: Sample) -> str:
     return "\n".join(f"| {name} | {low:g} | {high:g} | {unit} |" for name, low, high, unit in rows)
 
 
-def _checked(spotted: Spotted | None) -> str:
-    if spotted is None:
+def _checked(again: MadeAgain) -> str:
+    if again.spotted is None:
         return ""
-    told = (f"{one.whole.same} of {one.whole.cells} ({n})" for n, one in spotted.pairs.items())
-    same = " and ".join(told)
-    return f""" Chromium gives the same answer on {same} cells drawn at random: the map
-is [older than this dragstrip](#the-map-is-older-than-this-dragstrip)."""
+    said = f" Chromium gives the same answer on {_same(again.spotted)} cells drawn at random"
+    if again.alone is None:
+        return f"{said}."
+    return f"""{said},
+and [today's load generator](#the-same-cells-by-todays-load-generator) on {_same(again.alone)}."""
+
+
+def _same(spotted: Spotted) -> str:
+    return " and ".join(
+        f"{one.whole.same} of {one.whole.cells} ({name})" for name, one in spotted.pairs.items()
+    )
 
 
 def _spots(again: MadeAgain) -> str:
     if again.spotted is None:
         return f"Not made yet: `spot` visits {SPOTS} cells, drawn at random, with Chromium."
     spotted = again.spotted
-    return f"""{_made(spotted)} of {spotted.asked} cells, drawn at random with a fixed seed, were
+    return f"""{_made(spotted)} of {SPOTS} cells, drawn at random with a fixed seed, were
 visited by Chromium in virtual time. Where the map disagrees, Chromium is right.
 
 {_table(spotted)}
@@ -168,11 +175,11 @@ def _today(again: MadeAgain) -> str:
     if again.alone is None or again.predicted is None:
         return ""
     return f"""
-### The map is older than this dragstrip
+### The same cells by today's load generator
 
-The load generator made the same cells again, each in a separate guest. It does not give the
-answers of the map either: the map was made before the origin
-[was fixed](campaigns.md#errors-in-older-pages), and 32 of its cells share a guest.
+The load generator made the same cells again, each in a separate guest. In the map 32 cells share
+one. Its answers differ where dragstrip [has changed](campaigns.md#errors-in-older-pages) since the
+map was made, and where a load depends on its keys and ports.
 
 {_table(again.alone)}
 
