@@ -74,13 +74,14 @@ def test_another_folder_and_another_environment_give_the_same_packets(here, tmp_
     assert made([installed(tmp_path), "-c", MAIN], tmp_path / "there", elsewhere) == here
 
 
-OTHER_RUN = 'mount -t tmpfs none /run && mkdir -p $1 && shift && exec "$@"'
-"""Runs a command on a machine whose /run holds one folder. `mount` looks into /run/mount."""
+OTHER_RUN = 'mount -t tmpfs none /run && mkdir -p "$1" && shift && exec "$@"'
+"""Runs a command with a new /run, in which it makes the first argument, a folder."""
 
 
 @pytest.mark.parametrize("folder", ["/run", "/run/mount"])
 def test_what_short_programs_of_a_guest_find_on_the_machine_does_not_matter(here, tmp_path, folder):
-    """The kernel used to stir into its random numbers how long each ended process had run."""
+    """How long `mount` runs depends on whether /run/mount is there. The kernel used to stir that
+    into its random numbers."""
     user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
     there = ["unshare", *user, "--mount", "sh", "-c", OTHER_RUN, "sh", folder]
     program = [*there, sys.executable, "-c", MAIN]
