@@ -251,6 +251,8 @@ CHANGED = {
     "interleave_bytes": 16375,
     "ack_every_packets": 4,
     "migration": True,
+    "handshake_timeout_s": 60,
+    "idle_timeout_s": 120,
     "qpack_table_bytes": 256,
     "tls": "1.2",
     "resumption": False,

@@ -20,6 +20,10 @@ pub struct Offer {
     /// disable_active_migration); None over TCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub migration: Option<bool>,
+    /// Milliseconds of silence after which this end closes the connection (RFC 9000 section 10.1);
+    /// 0 if it never does. None over TCP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_ms: Option<u64>,
 }
 
 /// The offers of both ends so far; None for a connection that announces nothing.

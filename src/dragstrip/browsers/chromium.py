@@ -123,6 +123,8 @@ def stack_flags(
         flags.append(f"--origin-to-force-quic-on={named}")
     if stack.early_data and stack.transport == "tcp":
         flags.append("--enable-features=EnableTLS13EarlyData")
+    if told := _timeouts(stack):
+        flags.append(f"--enable-features=_<QUIC.Enabled:{told}")
     # Old versions accept no `*`. It would also send the questions of names to a resolver over QUIC.
     by_name = stack.protocol == "gquic" or (ask == "doh" and stack.discovery == "direct")
     if by_name and stack.transport == "quic":
@@ -138,6 +140,22 @@ def stack_flags(
     elif places:  # live pages use the internet's names
         flags.append(_resolver_rules(places))  # a port in a rule would hold for http:// as well
     return tuple(flags)
+
+
+def _timeouts(stack: Stack) -> str:
+    """Parameters of Chromium's field trial QUIC that set its timeouts
+    (net/http/network_session_configurator); empty if the stack keeps the browser's own. Headless
+    Chromium has no flag for field trials and takes them with a feature's name, even one that does
+    not exist. On an idle connection a client's timer ends one second before the timeout that it
+    announced, so a handshake's idle timeout is given one second more than the whole
+    handshake's."""
+    asked = {}
+    if stack.handshake_timeout_s:
+        asked["max_time_before_crypto_handshake_seconds"] = stack.handshake_timeout_s
+        asked["max_idle_time_before_crypto_handshake_seconds"] = stack.handshake_timeout_s + 1
+    if stack.idle_timeout_s:
+        asked["idle_connection_timeout_seconds"] = stack.idle_timeout_s
+    return "/".join(f"{name}/{seconds}" for name, seconds in asked.items())
 
 
 def _resolver_rules(places: Mapping[str, str]) -> str:

@@ -58,6 +58,7 @@ FACTORS = (
     Factor("staple", "SCTs and OCSP staple", ("scts", "staple_bytes")),
     Factor("certificate-compression", "compression of certificates", ("certificate_compression",)),
     Factor("retry", "Retry", ("retry",)),
+    Factor("timeouts", "timeouts of the client", ("handshake_timeout_s", "idle_timeout_s")),
     Factor("ech", "Encrypted Client Hello", ("ech",)),
     Factor("resumption", "session resumption", ("resumption",)),
     Factor("fast-open", "TCP Fast Open", ("fast_open",)),

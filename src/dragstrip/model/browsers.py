@@ -49,6 +49,9 @@ class Browser(Struct, frozen=True, kw_only=True):
     drain_rtts: float = 0.0
     """Round trips for which the browser keeps a QUIC connection after the server closed it. A load
     that begins sooner waits, so repeat visits begin later."""
+    quic_timeouts: bool = False
+    """Whether a stack decides how long the browser waits over QUIC for a handshake, and on an idle
+    connection."""
     fast_open: bool = False
     """Whether the browser can send data with TCP's SYN (RFC 7413). No current browser can."""
     early_hints: bool = False
@@ -80,6 +83,7 @@ BROWSERS: Mapping[str, Browser] = {
     TODAY: Browser(
         what="today's Chromium",
         speaks=("h1", "h2", "h3"),
+        quic_timeouts=True,
         packets_per_ack=_CHROMIUM_ACKNOWLEDGES,
         early_hints=True,
         main_thread=True,
@@ -90,6 +94,7 @@ BROWSERS: Mapping[str, Browser] = {
     CHROMIUM: Browser(
         what="today's Chromium, the whole browser",
         speaks=("h1", "h2", "h3"),
+        quic_timeouts=True,
         packets_per_ack=_CHROMIUM_ACKNOWLEDGES,
         early_hints=True,
         main_thread=True,

@@ -217,6 +217,14 @@ def _ecn(b: object, a: object) -> str:
     return f"{names[b]} against {names[a]}"
 
 
+def _timeout(what: str) -> Callable[[object, object], str]:
+    def say(b: object, a: object) -> str:
+        told = [f"{n} s" if n else "the browser's" for n in (b, a)]
+        return f"{what} {told[0]} against {told[1]}"
+
+    return say
+
+
 _SAY: dict[str, Callable[[object, object], str]] = {
     "congestion": _against("congestion control"),
     "initial_window_packets": _against("initial window"),
@@ -249,6 +257,8 @@ _SAY: dict[str, Callable[[object, object], str]] = {
     "staple_bytes": lambda b, a: f"OCSP staple {b} against {a} bytes",
     "certificate_compression": _against("compression of certificates"),
     "retry": _plain("Retry"),
+    "handshake_timeout_s": _timeout("handshake timeout"),
+    "idle_timeout_s": _timeout("idle timeout"),
     "ech": _against("Encrypted Client Hello"),
     "compress": _coding,
     "priorities": _plain("priorities"),

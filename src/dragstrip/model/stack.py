@@ -117,6 +117,12 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     migration: bool = False
     """QUIC: the origin follows a client whose address or port changes (RFC 9000 section 9), as
     after a NAT's rebinding, and gives it connection ids with which to change them itself."""
+    handshake_timeout_s: int | None = None
+    """QUIC: seconds after which the browser gives up a handshake, whether answers came or not. None
+    keeps the browser's own: Chromium gives up after 4 s without an answer, and after 10 s."""
+    idle_timeout_s: int | None = None
+    """QUIC: seconds without a packet after which the client closes a connection, as it announces
+    them (max_idle_timeout, RFC 9000 section 10.1). None keeps the browser's own: 30 s."""
     qpack_table_bytes: int = 0
     """HTTP/3: size of QPACK's dynamic table, each way (RFC 9204). HPACK's table has 4096 bytes
     unless a side says otherwise (RFC 9113 section 6.5.2)."""
@@ -224,6 +230,14 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
                 f"udp_start_bytes must be between 1200 and udp_payload_bytes, which is "
                 f"{self.udp_payload_bytes}"
             )
+        for name in TIMEOUTS:
+            asked = getattr(self, name)
+            if asked is not None and not self.loaded_by.quic_timeouts:
+                raise ValueError(f"browser {self.browser} decides {name} itself; omit it")
+            if asked is not None and not _SHORTEST_TIMEOUT_S <= asked <= _LONGEST_TIMEOUT_S:
+                raise ValueError(
+                    f"{name} must be between {_SHORTEST_TIMEOUT_S} and {_LONGEST_TIMEOUT_S}"
+                )
         if not 0 <= self.qpack_table_bytes <= 65536:
             raise ValueError("qpack_table_bytes must be between 0 and 65536")
         if self.qpack_table_bytes and self.protocol != "h3":
@@ -504,10 +518,16 @@ QUIC_ONLY = (
     "udp_start_bytes",
     "ack_every_packets",
     "migration",
+    "handshake_timeout_s",
+    "idle_timeout_s",
     "qpack_table_bytes",
     "retry",
     "discovery",
 )
+TIMEOUTS = ("handshake_timeout_s", "idle_timeout_s")
+"""How long a client waits over QUIC."""
+_SHORTEST_TIMEOUT_S, _LONGEST_TIMEOUT_S = 5, 180
+"""Our origin closes a silent connection after 180 s (quic/mod.rs)."""
 STREAMS_ONLY = (
     "flow_window_bytes",
     "streams_at_once",
@@ -555,6 +575,7 @@ _LATER = (
     "certificate_compression",
     "retry",
     "ech",
+    *TIMEOUTS,
 )
 """Fields added later, which count in a fingerprint only if they are set."""
 _RANGES = (
@@ -674,6 +695,14 @@ _WORDS: Mapping[str, tuple[str, Any]] = {
     "migration": (
         "migration",
         _either("follows a client to another address", "follows no client to another address"),
+    ),
+    "handshake_timeout_s": (
+        "handshake timeout",
+        lambda n: f"waits {n} s for a handshake" if n else "the browser's handshake timeout",
+    ),
+    "idle_timeout_s": (
+        "idle timeout",
+        lambda n: f"closes connections idle for {n} s" if n else "the browser's idle timeout",
     ),
     "qpack_table_bytes": (
         "QPACK's dynamic table",

@@ -185,6 +185,9 @@ class Offer(Struct, frozen=True, kw_only=True):
     migration: bool | None = None
     """Whether the other end may change its address (RFC 9000 section 18.2,
     disable_active_migration); None over TCP, and in older capsules."""
+    idle_ms: int | None = None
+    """Milliseconds of silence after which this end closes the connection (RFC 9000 section 10.1);
+    0 if it never does. None over TCP, and in older capsules."""
 
 
 class EcnCounts(Struct, frozen=True, kw_only=True):

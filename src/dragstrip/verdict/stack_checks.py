@@ -259,6 +259,9 @@ def _offer_lies(got: Transport, stack: Stack) -> Iterator[str]:
     if got.offer.migration not in (None, stack.migration):
         may = "may" if got.offer.migration else "may not"
         yield f"the client {may} change its address, and the stack says otherwise"
+    asked_s, theirs = stack.idle_timeout_s, got.client_offer
+    if asked_s and theirs and theirs.idle_ms not in (None, asked_s * 1000):
+        yield f"the client closes idle connections after {theirs.idle_ms} ms, not {asked_s} s"
 
 
 def _least_record(record: int, longest: int) -> int:

@@ -107,6 +107,24 @@ def test_a_chain_that_is_too_small_is_drift(asked, sent, said):
     assert all(a.startswith(b) for a, b in zip(found, said, strict=True))
 
 
+@pytest.mark.parametrize(
+    ("asked_s", "announced_ms", "said"),
+    [
+        (120, 120_000, ()),
+        (None, 30_000, ()),  # the browser's own
+        (120, None, ()),  # of an old capsule
+        (120, 30_000, ("the client closes idle connections after 30000 ms, not 120 s",)),
+        (120, 0, ("the client closes idle connections after 0 ms, not 120 s",)),
+    ],
+)
+def test_a_client_with_another_idle_timeout_is_drift(asked_s, announced_ms, said):
+    stack = structs.replace(find_stack("h3"), idle_timeout_s=asked_s)
+    client = made.offer(stack, idle_ms=announced_ms)
+    found = told(stack, offer=made.offer(stack), client_offer=client)
+    assert len(found) == len(said)
+    assert all(a.detail.startswith(b) for a, b in zip(found, said, strict=True))
+
+
 def test_a_connection_without_requests_or_of_an_old_capsule_announces_nothing():
     assert told(find_stack("h2"), offer=None, unsent_bytes=None) == ()
 

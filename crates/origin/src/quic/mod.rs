@@ -237,7 +237,10 @@ async fn after_handshake(
 /// would stand still. It gets one at the timeout that quinn misses.
 async fn probe_if_still(quinn: &quinn::Connection, flow: &Flow, streams: VarInt) {
     let sent = flow.sent();
-    tokio::time::sleep(3 * quinn.rtt() + MAX_ACK_DELAY).await;
+    tokio::select! {
+        () = tokio::time::sleep(3 * quinn.rtt() + MAX_ACK_DELAY) => {}
+        _ = quinn.closed() => return,
+    }
     if flow.sent() == sent {
         flow.grant();
         quinn.set_max_concurrent_bi_streams(streams); // as before; wakes quinn

@@ -7,6 +7,7 @@ use quinn_proto::transport_parameters::TransportParameters;
 use crate::offers::Offer;
 
 // RFC 9000 section 18.2.
+const MAX_IDLE_TIMEOUT: u64 = 0x01;
 const MAX_DATA: u64 = 0x04;
 const MAX_STREAM_DATA_BIDI_LOCAL: u64 = 0x05;
 const MAX_STREAM_DATA_BIDI_REMOTE: u64 = 0x06;
@@ -30,6 +31,7 @@ fn read(bytes: &[u8], side: Side) -> Offer {
         stream_window_bytes: 0,
         streams: Some(0),
         migration: Some(true),
+        idle_ms: Some(0),
     };
     let mut reader = Reader::new(bytes);
     while let (Some(id), Some(length)) = (reader.varint(), reader.varint()) {
@@ -40,6 +42,8 @@ fn read(bytes: &[u8], side: Side) -> Offer {
             offer.stream_window_bytes = reader.varint().unwrap_or_default();
         } else if id == MAX_STREAMS_BIDI {
             offer.streams = reader.varint();
+        } else if id == MAX_IDLE_TIMEOUT {
+            offer.idle_ms = reader.varint();
         } else if id == DISABLE_ACTIVE_MIGRATION {
             offer.migration = Some(false);
         }
@@ -76,6 +80,7 @@ mod tests {
             stream_window_bytes: 7,
             streams: Some(100),
             migration: Some(false),
+            idle_ms: Some(30_000),
         };
         assert_eq!(read(&bytes, Side::Server), server);
         assert_eq!(read(&bytes[..19], Side::Server).window_bytes, 0);

@@ -164,6 +164,7 @@ impl Beginning {
             stream_window_bytes: FIRST_WINDOW,
             streams: None,
             migration: None,
+            idle_ms: None,
         });
         for setting in payload.chunks_exact(6) {
             let value = number(&setting[2..]);
@@ -216,6 +217,7 @@ mod tests {
                 stream_window_bytes: 6 << 20,
                 streams: Some(100),
                 migration: None,
+                idle_ms: None,
             };
             prop_assert_eq!(beginning.told(), Some(offer));
         }

@@ -78,6 +78,7 @@ async fn windows_and_streams_are_offered_as_asked() {
             stream_window_bytes: 1 << 20,
             streams: Some(7),
             migration: (protocol == Protocol::H3).then_some(false),
+            idle_ms: (protocol == Protocol::H3).then_some(180_000),
         };
         let multiplexed = protocol != Protocol::H1;
         assert_eq!(told.offer, multiplexed.then_some(asked), "{protocol:?}");

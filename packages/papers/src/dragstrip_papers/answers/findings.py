@@ -260,7 +260,7 @@ def _finding(
         surrogates=paper.surrogates(claim.predicate) if claim.predicate else {},
         players=paper.players(claim.predicate) if claim.predicate else {},
         servers=servers([stacks[name] for name in named]),
-        near=_near(paper, named, reached, behind, asked, ran.client),
+        near=_near(paper, named, reached, behind, asked, ran),
         restates=claim.restates,
         caveats=said,
         cells=len(reached),
@@ -293,11 +293,12 @@ def _near(
     reached: pl.DataFrame,
     behind: pl.DataFrame,
     asked: Mapping[str, int],
-    client: ClientName,
+    ran: Ran,
 ) -> Closeness:
     told = behind if len(behind) else reached
     kind: Stacks = "surrogate" if {*named} & {*paper.stands_for} else "native"
     standins = set(told.filter(pl.col("standin"))["page"])
+    own = {name: what for made in ran.made for name, what in made.changed.items()}
     return Closeness(
         stacks=kind if named else "none",
         pages=pages_of(told["page"].unique(), standins),
@@ -305,7 +306,8 @@ def _near(
         asked=max((asked[study] for study in told["study"].unique()), default=0),
         run=len(behind),
         cells=len(reached),
-        client=client,
+        client=ran.client,
+        changed=tuple(f"{name} {own[name]}" for name in named if name in own),
     )
 
 

@@ -26,6 +26,8 @@ class Closeness(Struct, frozen=True, kw_only=True):
     run: int
     cells: int
     client: ClientName = "browser"
+    changed: tuple[str, ...] = ()
+    """What the claim's stacks have of their own, unlike the paper's studies, in words."""
 
     def words(self) -> str:
         """Say it in words: ``by surrogates, on stand-ins, 7 of 31 loads, 8 of 38 cells``; for the
@@ -39,7 +41,8 @@ class Closeness(Struct, frozen=True, kw_only=True):
         }.get(self.pages)
         loads = f"{self.loads} of {self.asked} loads" if self.run else ""
         cells = f"{self.run} of {self.cells} cells" if self.run < self.cells else ""
-        return ", ".join(filter(None, (predicted, said, on, loads, cells)))
+        changed = "; ".join(self.changed)
+        return ", ".join(filter(None, (predicted, said, changed, on, loads, cells)))
 
 
 def pages_of(pages: Iterable[str], standins: Collection[str]) -> Pages:

@@ -15,6 +15,7 @@ from dragstrip.results.compare.bias_words import sentence
 from dragstrip.results.compare.controls import Control, controls
 from dragstrip.results.tables.build import refresh, scan
 from dragstrip_papers.campaign.clients import ClientName, client_of
+from dragstrip_papers.campaign.patience import changed
 from dragstrip_papers.campaign.space import CELL
 from dragstrip_papers.measured import Key
 from dragstrip_papers.provenance import commands, made_by
@@ -38,6 +39,8 @@ class Made(Struct, frozen=True, kw_only=True):
     commands: tuple[str, ...]
     controls: tuple[Control, ...]
     """Results of the study's controls on the testbed; none for a study without controls."""
+    changed: dict[str, str] = {}
+    """What stacks have of their own, unlike the paper's studies, in words."""
     elsewhere: str = ""
     """If the study's capsule is missing: the table of loads that stands for it, with its folder."""
 
@@ -101,4 +104,5 @@ def _made(capsule: Capsule, loads: pl.DataFrame) -> Made:
         how=made_by(capsule.manifest.starts),
         commands=commands(capsule.manifest.starts),
         controls=tuple(controls(study, scan(capsule, "visits"))),
+        changed=changed(study.stacks),
     )

@@ -94,6 +94,14 @@ Recordings = Annotated[
         metavar="FOLDER",
     ),
 ]
+Patience = Annotated[
+    int | None,
+    typer.Option(
+        help="Let QUIC's clients wait this many seconds for a handshake, and on an idle "
+        "connection, as TCP's wait for minutes (default: the browser's own 4 and 30).",
+        metavar="SECONDS",
+    ),
+]
 ControlsEvery = Annotated[
     int,
     typer.Option(

@@ -39,6 +39,7 @@ from dragstrip_papers.cli.options import (
     OtherLoads,
     Out,
     PageNames,
+    Patience,
     Recordings,
     Scale,
     SlowRuns,
@@ -67,6 +68,7 @@ def reproduce(
     network: NetworkNames = None,
     page: PageNames = None,
     recordings: Recordings = None,
+    patience: Patience = None,
     controls_every: ControlsEvery = 1,
     native: Native = False,
     others: OtherLoads = None,
@@ -80,6 +82,7 @@ def reproduce(
     from dragstrip_papers import kept
     from dragstrip_papers.campaign import clients, plan  # these modules load slowly
     from dragstrip_papers.campaign.fill import fill
+    from dragstrip_papers.campaign.patience import patient
     from dragstrip_papers.claims import published
     from dragstrip_papers.sites import with_recordings
 
@@ -92,6 +95,7 @@ def reproduce(
     client = options.client or "browser"
     folder = options.out or _folder(key, options, native=native)
     studies = clients.by_client(with_recordings(paper.specs(), recordings or ()), client)
+    studies = patient(studies, patience)
     specs = plan.of_ones_own(studies, page or ())
     clients.check_client(plan.capsules_of(folder, specs), client)
     wanted, claims = _chosen(paper, specs, folder, options, study or (), claim or (), stack or ())
