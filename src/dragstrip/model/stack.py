@@ -122,7 +122,9 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     keeps the browser's own: Chromium gives up after 4 s without an answer, and after 10 s."""
     idle_timeout_s: int | None = None
     """QUIC: seconds without a packet after which the client closes a connection, as it announces
-    them (max_idle_timeout, RFC 9000 section 10.1). None keeps the browser's own: 30 s."""
+    them (max_idle_timeout, RFC 9000 section 10.1). None keeps the browser's own: 30 s.
+    Chromium closes it sooner if it takes the path for a black hole: after five timeouts without an
+    acknowledgement."""
     qpack_table_bytes: int = 0
     """HTTP/3: size of QPACK's dynamic table, each way (RFC 9204). HPACK's table has 4096 bytes
     unless a side says otherwise (RFC 9113 section 6.5.2)."""

@@ -305,12 +305,17 @@ class SameRanking(Predicate, kw_only=True, frozen=True):
         return judged(answer)
 
 
+_DIGITS = 9
+"""Decimals to which values are rounded before they are ranked: what differs by less is a tie that
+arithmetic broke."""
+
+
 def spearman(x: Rows, y: Rows) -> list[float | None]:
     """Return the correlation of each row of x with the same row of y; None if one of them does not
     vary."""
     from scipy.stats import rankdata  # slow to import
 
-    a, b = (rankdata(rows, axis=1) for rows in (x, y))
+    a, b = (rankdata(np.round(rows, _DIGITS), axis=1) for rows in (x, y))
     a, b = (ranks - ranks.mean(axis=1, keepdims=True) for ranks in (a, b))
     apart = (a * b).sum(axis=1)
     size = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))

@@ -35,7 +35,7 @@ from dragstrip_papers.rtts import HandshakeRtts, OneRtt, OneRttTable
 from dragstrip_papers.scenarios import Rule7010, ScenarioShare, Tree
 from dragstrip_papers.shares import Extreme, FasterShare, ShareOrder
 
-VERSION = 2
+VERSION = 3
 """Version of the predicates. Every change of predicates, estimators or evidence that can change an
 answer raises it. CHANGELOG.md says what changed."""
 

@@ -2,9 +2,10 @@
 
 The papers kept only the loads that ended, so ours are compared in the same way. That leaves out a
 stack's own failures and can flatter the stack. If more than `MOST` of a stack's loads did not end,
-the claim stays open. Otherwise the claim is answered again with every load that did not end as slow
-as the slowest load of its cell that did: the worst rank among them. If this changes the answer, the
-claim stays open.
+or half of them in one cell, the claim stays open. Otherwise the claim is answered again with every
+load that did not end as slow as the slowest load of its cell that did: the worst rank among them.
+If this changes the answer, the claim stays open. Of a mean that is no bound, because such a load
+might have ended later still.
 
 Source: Lachin, "Worst-rank score analysis with informatively missing observations in clinical
 trials", Controlled Clinical Trials 20 (1999), 408-422.
@@ -15,6 +16,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from msgspec import structs
 
+from dragstrip.pages import corpus
 from dragstrip_papers.answer import Answer
 from dragstrip_papers.answers.missing import DECIDED, with_missing
 from dragstrip_papers.base import ask
@@ -44,6 +46,8 @@ def of_ended(predicate: AnyPredicate, evidence: Evidence) -> Answer:
         if count < (1 - MOST) * made:
             why += f"{made - count} of {made} loads of {stack} did not"
             return structs.replace(answer, verdict="open", why=why)
+    if lost := _mostly(predicate, tried):
+        return structs.replace(answer, verdict="open", why=why + lost)
     if bound.verdict != answer.verdict:
         why += "those that did not could turn it"
         return structs.replace(answer, verdict="open", why=why)
@@ -68,6 +72,19 @@ def unended(predicate: AnyPredicate, evidence: Evidence) -> Mapping[str, tuple[i
             made = sum(map(len, lost))
             found[stack] = made - count, made
     return found
+
+
+def _mostly(predicate: AnyPredicate, evidence: Evidence) -> str:
+    """Name a cell in which half of a stack's loads or more did not end; empty if there is none."""
+    cells = reached(predicate, evidence.cells)
+    named = stacks_of(predicate, {s: None for cell in cells for s in cell.stacks})
+    for cell in cells:
+        for stack in named:
+            lost = cell.stacks[stack].censored if stack in cell.stacks else np.array([])
+            if 2 * (count := int(lost.sum())) >= max(1, len(lost)):
+                where = f"{corpus.label(cell.page)} over {cell.network}"
+                return f"{count} of {len(lost)} loads of {stack} on {where} did not"
+    return ""
 
 
 def _ended(cell: Measured) -> Measured:

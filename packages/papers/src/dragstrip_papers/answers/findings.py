@@ -18,7 +18,7 @@ from dragstrip_papers.answers.caveats import caveats
 from dragstrip_papers.answers.more import More, more
 from dragstrip_papers.answers.near import Closeness, Stacks, pages_of
 from dragstrip_papers.answers.noise import noiseless
-from dragstrip_papers.answers.predicted import beyond
+from dragstrip_papers.answers.predicted import beyond, without_shares
 from dragstrip_papers.answers.ran import Made, Ran
 from dragstrip_papers.campaign.clients import ClientName
 from dragstrip_papers.campaign.space import CELL, reach, space
@@ -221,6 +221,8 @@ def _finding(
     reached = reach(claim.predicate, cells)
     if ran.client == "loader" and (why := beyond(paper.paper, claim.predicate, reached)):
         answer = _undecided(answer, "open", why, ours="")
+    elif ran.client == "loader" and claim.predicate:
+        answer = without_shares(claim.predicate, answer)
     elif ran.clock.virtual and len(reached) and {*reached["study"]} <= {*paper.paper.real_time}:
         answer = _undecided(answer, "not testable", NO_COMPUTING, ours="")
     elif ran.clock.virtual and (why := noiseless(claim.predicate, reached)):

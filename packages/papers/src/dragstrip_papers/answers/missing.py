@@ -20,8 +20,6 @@ from dragstrip_papers.measured import DoubtfulCell, Evidence, Loads, Measured, V
 from dragstrip_papers.predicates import AnyPredicate, stacks_of
 from dragstrip_papers.reached import reached
 
-_LATER = 1_000_000
-"""Number of the first round that stands for filled-in visits. No study has so high a number."""
 Centre = Callable[[Values], Any]
 DECIDED = ("reproduced", "equivalent", "contradicted")
 
@@ -59,7 +57,8 @@ def _open(answer: Answer, why: str) -> Answer:
 
 def _filled(cell: Measured, lost: DoubtfulCell | None, stack: str, worst: Centre) -> Measured:
     """Return the cell with one more round for each invalid visit of the stack. In such a round that
-    stack has its worst time, and the others have their usual times."""
+    stack has its worst time, and the others have their usual times. These rounds come first,
+    because some claims are about a cell's first rounds alone."""
     more = lost.invalid.get(stack, 0) if lost else 0
     if not more or stack not in cell.stacks:
         return cell
@@ -76,10 +75,10 @@ def _more(loads: Loads, count: int, centre: Centre) -> Loads:
     def fill(values: Values) -> Values:
         known = values[~np.isnan(values)]
         told = centre(known) if len(known) else np.nan
-        return np.concatenate([values, np.full(count, told)])
+        return np.concatenate([np.full(count, told), values])
 
     return Loads(
-        rounds=np.concatenate([loads.rounds, np.arange(_LATER, _LATER + count)]),
+        rounds=np.concatenate([np.arange(-count, 0), loads.rounds]),
         values={metric: fill(values) for metric, values in loads.values.items()},
-        censored=np.concatenate([loads.censored, np.zeros(count, dtype=bool)]),
+        censored=np.concatenate([np.zeros(count, dtype=bool), loads.censored]),
     )

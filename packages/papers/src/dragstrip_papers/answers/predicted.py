@@ -9,6 +9,8 @@ import polars as pl
 from msgspec import structs
 
 from dragstrip.study.presets import stacks
+from dragstrip_papers.answer import Answer
+from dragstrip_papers.answers.missing import DECIDED
 from dragstrip_papers.campaign.clients import WITH_CACHE
 from dragstrip_papers.campaign.space import unhindered
 from dragstrip_papers.claims import Paper
@@ -16,7 +18,11 @@ from dragstrip_papers.measured import Evidence
 from dragstrip_papers.parts import parts_of
 from dragstrip_papers.predicates import AnyPredicate
 from dragstrip_papers.rtts import HandshakeRtts
+from dragstrip_papers.shares import FasterShare
 
+NO_SHARE = (
+    "the load generator shows no size of a share: it names Chromium's winner in five of six cells"
+)
 PAINTED = {
     "fcp_ms": "first contentful paint",
     "visual_fvc_ms": "first visual change",
@@ -60,6 +66,17 @@ def beyond(paper: Paper, predicate: AnyPredicate | None, reached: pl.DataFrame) 
             "generator has no cache"
         )
     return ""
+
+
+def without_shares(predicate: AnyPredicate, answer: Answer) -> Answer:
+    """Return the answer without its size if that is a share of cells. The load generator names
+    Chromium's winner in five of six cells, and a share counts winners: its interval lacks that
+    error."""
+    counts = any(isinstance(part, FasterShare) for part in parts_of(predicate))
+    if not counts or answer.size not in DECIDED:
+        return answer
+    verdict = answer.direction or "open"
+    return structs.replace(answer, verdict=verdict, size="open", why=NO_SHARE)
 
 
 def _played(predicate: AnyPredicate) -> list[str]:
