@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from dragstrip.report.words.numbers import DASH
 from dragstrip_papers.answer import Verdict
+from dragstrip_papers.answers.predicted import NO_SHARE
 from dragstrip_papers.claims import KEYS, Claim, published
 from dragstrip_papers.overall.rows import Row
 from dragstrip_papers.report.overall import short
@@ -30,6 +31,9 @@ CAUSES = {
     "No median vetoes a claim about means.",
     "rule": "The claim's own predicate changed, its direction is asked by itself, a recording "
     "comes before a stand-in, or its answer is derived.",
+    "version 3": "Invalid visits reach claims about a cell's first loads, half of a stack's loads "
+    "without an end leave a claim open, the load generator shows no size of a share, or a range "
+    "asks for its least and its greatest.",
     "loads": "Loads that did not end no longer decide, computing is free in these loads, or other "
     "loads came first.",
 }
@@ -59,8 +63,9 @@ def lines(before: dict[str, Before], now: list[Row], claims: dict[str, Claim]) -
     yield ""
     yield (
         "Version 2 of the rules decides [direction and size apart]"
-        "(../decisions/0083-direction-and-size-apart.md). It answered every claim again: from the "
-        "loads where they are kept, else from the printed numbers. "
+        "(../decisions/0083-direction-and-size-apart.md), and version 3 follows [a review of "
+        "twenty claims](../decisions/0126-patience-and-rules-3.md). They answered every claim again: from "
+        "the loads where they are kept, else from the printed numbers. "
         f"{len(moved)} of {len(now)} answers changed."
     )
     yield ""
@@ -109,6 +114,8 @@ def stays(before: dict[str, Before], now: list[Row]) -> str:
 def cause(old: Before, row: Row, claim: Claim) -> str:
     if claim.derived or claim.untestable or row.id in RULES:
         return "rule"
+    if row.id in THIRD or row.why == NO_SHARE:
+        return "version 3"
     if row.id in FRAMES:
         return "loads"
     if row.answer == "open" and old.answer == "not testable":
@@ -122,6 +129,8 @@ def cause(old: Before, row: Row, claim: Claim) -> str:
 
 RULES = {"cook2017-11", "cook2017-15", "wolsing2019-53", "wolsing2019-55", "wolsing2019-59"}
 """Claims whose predicate, or the choice of whose page, changed."""
+THIRD = {"biswal2016-16", "biswal2016-17", "wolsing2019-29"}
+"""Claims whose range asks for its ends, or whose invalid visits could turn it."""
 FRAMES = {"wolsing2019-41", "wolsing2019-45"}
 """First paints within a frame of the edge, in loads in which computing took no time."""
 

@@ -136,6 +136,17 @@ def test_a_stack_cannot_win_by_the_loads_that_it_fails_to_end():
     assert found.why == "reproduced by the loads that ended; 4 of 40 loads of b did not"
 
 
+@pytest.mark.parametrize(("lost", "verdict"), [(5, "open"), (4, "reproduced")])
+def test_a_cell_in_which_half_of_a_stacks_loads_did_not_end_leaves_a_claim_open(lost, verdict):
+    number = pl.col("block").str.slice(-3).cast(int)
+    few = cell({"a": 100.0, "b": 80.0}, page="few", blocks=10)
+    few = few.with_columns(censored=(pl.col("stack") == "b") & (number < lost))
+    many = pages(lambda _: {"a": 100.0, "b": 80.0}, blocks=40).loads
+    found = decide(QUICKER, Evidence(pl.concat([many, few])))
+    assert found.verdict == verdict
+    assert ("5 of 10 loads of b on few over n did not" in found.why) == (verdict == "open")
+
+
 def test_at_the_worst_rank_an_answer_that_turns_stays_open():
     """b is ahead by 2 %. One of its loads does not end, and another stack's load took 300 ms."""
     number = pl.col("block").str.slice(-3).cast(int)

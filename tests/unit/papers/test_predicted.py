@@ -13,13 +13,15 @@ from dragstrip.model.clock import NETWORK
 from dragstrip.model.errors import InputError
 from dragstrip.study.clients import study_by
 from dragstrip.study.loader_error import predicted
+from dragstrip_papers.answer import Answer
 from dragstrip_papers.answers.findings import Findings, findings
-from dragstrip_papers.answers.predicted import PAINTED, without_paint
+from dragstrip_papers.answers.predicted import NO_SHARE, PAINTED, without_paint, without_shares
 from dragstrip_papers.answers.ran import ran_in
 from dragstrip_papers.campaign.clients import by_client, check_client, client_of, makeable
 from dragstrip_papers.campaign.plan import campaign
 from dragstrip_papers.campaign.space import reach, space
 from dragstrip_papers.claims import KNOWN, published
+from dragstrip_papers.compare import Ratio
 from dragstrip_papers.evidence import METRICS, nothing
 from dragstrip_papers.measured import Evidence
 from dragstrip_papers.overall.campaign import campaigns
@@ -27,6 +29,7 @@ from dragstrip_papers.overall.given import of_folder
 from dragstrip_papers.report import overall
 from dragstrip_papers.report.catalogue import Sources, drawn
 from dragstrip_papers.report.claims import markdown, page, write
+from dragstrip_papers.shares import FasterShare
 from made_loads import as_if_run
 
 
@@ -100,6 +103,18 @@ def test_round_trips_of_tls_1_2_stay_open_because_another_version_is_loaded(tmp_
 def test_what_the_network_decides_is_answered(tmp_path):
     counted = answered("megyesi2016", tmp_path, share=1).verdicts
     assert counted["reproduced"] + counted["contradicted"] > 3
+
+
+def test_a_share_of_cells_has_a_direction_and_no_size():
+    share = FasterShare(a="QUIC", than=["h2"], at_least=0.7, at_most=0.85)
+    far = Answer(verdict="contradicted", direction="reproduced", size="contradicted", ours="0.97")
+    found = without_shares(share, far)
+    assert (found.verdict, found.direction, found.size) == ("reproduced", "reproduced", "open")
+    assert found.why == NO_SHARE
+    ratio = Ratio(a="h2", b="QUIC", at_most=0.9)
+    assert without_shares(ratio, far) == far
+    undecided = structs.replace(far, verdict="open", direction="open", size="open")
+    assert without_shares(share, undecided) == undecided
 
 
 def test_a_load_that_never_ended_has_no_paint():

@@ -63,8 +63,8 @@ def test_decided_answers_are_counted_by_way_loads_and_rules():
 def test_what_holds_in_its_direction_alone_is_counted():
     (row,) = KNOWN.values()
     half = structs.replace(row, direction="reproduced", size="not testable")
-    found = facts([row, half], set())
-    assert (found["reproduced"], found["in_direction"]) == (2, 1)
+    found = facts([row, half, structs.replace(half, size="open")], set())
+    assert (found["reproduced"], found["in_direction"]) == (3, 2)
 
 
 def test_the_page_is_read_in_two_minutes_and_each_line_has_a_link():

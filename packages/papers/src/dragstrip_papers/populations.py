@@ -44,11 +44,12 @@ def estimate(
     *,
     ratio: bool = False,
 ) -> Estimate:
-    """Estimate a number over some cells: the mean of the cells' own numbers.
+    """Estimate a number over some cells.
 
-    `each` computes a cell's number round by round, for medians. `means` computes values whose mean
-    is the number of the cell's means, and whose spread is that number's (delta method). With
-    `ratio`, both are logarithms.
+    Of means it is the mean of the cells' own numbers. Of medians it is that of a typical round: the
+    mean over the cells, round by round, and the median of that. `each` computes a cell's number
+    round by round, for medians. `means` computes values whose mean is the number of the cell's
+    means, and whose spread is that number's (delta method). With `ratio`, both are logarithms.
     """
     if statistic == "mean":
         return summed(evenly(found, means), population, ratio=ratio)

@@ -262,7 +262,7 @@ def _finding(
         surrogates=paper.surrogates(claim.predicate) if claim.predicate else {},
         players=paper.players(claim.predicate) if claim.predicate else {},
         servers=servers([stacks[name] for name in named]),
-        near=_near(paper, named, reached, behind, asked, ran),
+        near=_near(paper, named, reached, behind, asked, ran, evidence),
         restates=claim.restates,
         caveats=said,
         cells=len(reached),
@@ -296,6 +296,7 @@ def _near(
     behind: pl.DataFrame,
     asked: Mapping[str, int],
     ran: Ran,
+    evidence: Evidence,
 ) -> Closeness:
     told = behind if len(behind) else reached
     kind: Stacks = "surrogate" if {*named} & {*paper.stands_for} else "native"
@@ -303,14 +304,26 @@ def _near(
     own = {name: what for made in ran.made for name, what in made.changed.items()}
     return Closeness(
         stacks=kind if named else "none",
-        pages=pages_of(told["page"].unique(), standins),
-        loads=min(behind["blocks"].to_list(), default=0),
+        pages=pages_of(told["page"].unique(), standins, older(evidence.loads)),
+        loads=_compared(named, behind, evidence),
         asked=max((asked[study] for study in told["study"].unique()), default=0),
         run=len(behind),
         cells=len(reached),
         client=ran.client,
         changed=tuple(f"{name} {own[name]}" for name in named if name in own),
     )
+
+
+def _compared(named: Sequence[str], behind: pl.DataFrame, evidence: Evidence) -> int:
+    """Return the fewest loads that ended of any of these stacks on any cell that was run, among
+    cells where each of them ended any."""
+    keys = set(behind.select("study", *CELL).iter_rows())
+    least = []
+    for cell in (cell for cell in evidence.cells if cell.key in keys):
+        ended = [int((~cell.stacks[s].censored).sum()) for s in named if s in cell.stacks]
+        least += [min(ended)] if ended and min(ended) else []
+    blocks = min(behind["blocks"].to_list(), default=0)
+    return min(least, default=blocks)
 
 
 def _places(cells: pl.DataFrame) -> tuple[Place, ...]:

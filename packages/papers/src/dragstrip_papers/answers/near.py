@@ -9,7 +9,7 @@ from dragstrip.pages import corpus
 from dragstrip_papers.campaign.clients import ClientName
 
 Stacks = Literal["native", "surrogate", "none"]
-Pages = Literal["recorded", "as described", "stand-in", "none"]
+Pages = Literal["recorded", "as described", "stand-in", "chosen stand-in", "none"]
 
 
 class Closeness(Struct, frozen=True, kw_only=True):
@@ -18,7 +18,8 @@ class Closeness(Struct, frozen=True, kw_only=True):
     stacks stood for them; `none` if no stack is needed."""
     pages: Pages
     """`recorded` if the pages were recorded somewhere; `as described` if they were made from
-    everything that the paper says of them; `stand-in` if most of their sizes are our choice."""
+    everything that the paper says of them; `stand-in` if they only stand for the paper's, and
+    `chosen stand-in` if today's are fitted and these are older, with sizes of our choice."""
     loads: int
     """Fewest loads of any cell that was run; 0 if no cell was."""
     asked: int
@@ -38,6 +39,7 @@ class Closeness(Struct, frozen=True, kw_only=True):
             "recorded": "on recordings",
             "as described": "on pages as described",
             "stand-in": "on stand-ins",
+            "chosen stand-in": "on chosen stand-ins",
         }.get(self.pages)
         loads = f"{self.loads} of {self.asked} loads" if self.run else ""
         cells = f"{self.run} of {self.cells} cells" if self.run < self.cells else ""
@@ -45,17 +47,21 @@ class Closeness(Struct, frozen=True, kw_only=True):
         return ", ".join(filter(None, (predicted, said, changed, on, loads, cells)))
 
 
-def pages_of(pages: Iterable[str], standins: Collection[str]) -> Pages:
+def pages_of(
+    pages: Iterable[str], standins: Collection[str], chosen: Collection[str] = ()
+) -> Pages:
     """Return the kind of these pages that is furthest from the paper. `standins` are the pages that
-    are stand-ins."""
+    are stand-ins, and `chosen` those of them that are older than today's."""
     known = {name.replace("/", "-") for name in corpus.known()}
     kinds = {
-        "stand-in"
+        "chosen stand-in"
+        if page in chosen
+        else "stand-in"
         if page in standins
         else "as described"
         if page in known or page.startswith("synth")
         else "recorded"
         for page in pages
     }
-    order: tuple[Pages, ...] = ("stand-in", "recorded", "as described")
+    order: tuple[Pages, ...] = ("chosen stand-in", "stand-in", "recorded", "as described")
     return next((kind for kind in order if kind in kinds), "none")

@@ -45,6 +45,8 @@ class Told(Struct, frozen=True, kw_only=True):
     """Fewest loads of any cell that was run."""
     run: int = 0
     """Number of cells that were run."""
+    caveats: tuple[str, ...] = ()
+    """Notes that must accompany the answer."""
     unended: str = ""
     """Loads that did not end, by stack, if the number includes them: ``10 of QUIC``."""
 
@@ -143,6 +145,7 @@ def _told(claim: Finding) -> Told:
         size=claim.size,
         ours=claim.ours,
         why=claim.why,
+        caveats=claim.caveats,
         more=claim.more,
         stacks=claim.near.stacks,
         pages=claim.near.pages,

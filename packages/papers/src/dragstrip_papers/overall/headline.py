@@ -62,9 +62,10 @@ def headlines(file: Path) -> list[Headline]:
 
 def counts(rows: Sequence[Row]) -> dict[str, int]:
     """Count the claims by answer, with ``_`` for spaces. Also count those that are `decided`, those
-    that hold in their direction although no size can be tested (`in_direction`), and `all`."""
+    that hold in their direction while their size is open or cannot be tested (`in_direction`), and
+    `all`."""
     found = Counter(row.answer for row in rows)
     named = {verdict.replace(" ", "_"): found[verdict] for verdict in VERDICTS}
     decided = found["reproduced"] + found["equivalent"] + found["contradicted"]
-    half = sum(row.answer == "reproduced" and row.size == "not testable" for row in rows)
+    half = sum(row.answer == "reproduced" and row.size in ("not testable", "open") for row in rows)
     return named | {"all": len(rows), "decided": decided, "in_direction": half}

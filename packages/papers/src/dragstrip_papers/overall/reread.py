@@ -71,7 +71,7 @@ def reread(claim: Claim, given: Given, told: Told) -> Told:
     side: Verdict | None = None
     if way is not None:
         side = "reproduced" if whole == "reproduced" else _by_number(way, printed)
-    standin = PAGES_OWN if told.pages == "stand-in" else claim.live
+    standin = PAGES_OWN if told.pages.endswith("stand-in") else claim.live
     if not standin:
         found = structs.replace(told, answer=whole, direction=side, size=whole)
         return structs.replace(found, why=_why(told, whole))

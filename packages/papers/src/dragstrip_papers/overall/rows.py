@@ -26,12 +26,14 @@ class Source(Struct, frozen=True, kw_only=True):
     size: Verdict | None
     ours: str
     why: str
+    caveats: tuple[str, ...]
+    """Notes that must accompany the answer."""
     more: More | None
     printed: str
     """The answer that the page prints, if today's rules give another answer or cannot tell;
     otherwise empty."""
     n: int
-    """Fewest loads of any cell."""
+    """Fewest loads of any cell that are compared."""
     run: int
     """Number of cells that were run; 0 for a published page whose capsule is not kept."""
     stacks: str
@@ -68,6 +70,8 @@ class Row(Struct, frozen=True, kw_only=True):
     size: Verdict | None
     """The answer on the claim's size; None for a claim that names no size."""
     why: str
+    caveats: tuple[str, ...]
+    """Notes that must accompany the answer; empty for one without loads."""
     way: Way | None
     """How the loads behind the answer were made; None for an answer that needs no loads."""
     near: str
@@ -116,6 +120,7 @@ def _row(
         direction=_column(told.direction if told else None, answer),
         size=_column(told.size if told else None, answer),
         why=why,
+        caveats=told.caveats if told and told.ours else (),
         way=way if answer in DECIDED else None,
         near=_near(told),
         ours=told.ours if told else "",
@@ -144,6 +149,7 @@ def best(answers: Iterable[tuple[Given, Told]]) -> dict[Way, Source]:
             size=told.size,
             ours=told.ours,
             why=told.why,
+            caveats=told.caveats,
             more=told.more,
             printed=told.printed,
             n=told.loads,

@@ -55,8 +55,8 @@ today's browser in real time, then the browser in virtual time, then the load ge
 time, whose answers are marked *predicted*. Where only a printed number is left of the nearest, and
 a farther one says the same from kept loads, that one counts. The table shows all. **How near**:
 `native` means the paper's own protocols, `surrogate` today's in their place; pages are recorded,
-made as the paper describes them, or stand-ins of our sizes. *n* is the least number of loads in a
-cell."""
+made as the paper describes them, or stand-ins of our sizes. *n* is the least number of loads that are
+compared in a cell."""
 
 
 def page(rows: Sequence[Row], headlines: Iterable[Headline]) -> str:
@@ -180,9 +180,10 @@ def short(ours: str) -> str:
 def _answer(row: Row) -> str:
     restates = f", restates {row.restates}" if row.restates else ""
     said = f"**{row.answer}**{', predicted' if row.way == 'loader' else ''}{restates}"
+    notes = "; ".join(filter(None, (row.why, *row.caveats)))
     if wants := row.more or row.needs:
-        return f"{said}: {row.why}. Needs {wants.words()}"
-    return f"{said}: {row.why}" if row.why else said
+        return f"{said}: {notes}. Needs {wants.words()}"
+    return f"{said}: {notes}" if notes else said
 
 
 def _from(row: Row) -> str:
