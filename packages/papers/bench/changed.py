@@ -64,8 +64,8 @@ def lines(before: dict[str, Before], now: list[Row], claims: dict[str, Claim]) -
     yield (
         "Version 2 of the rules decides [direction and size apart]"
         "(../decisions/0083-direction-and-size-apart.md), and version 3 follows [a review of "
-        "twenty claims](../decisions/0126-patience-and-rules-3.md). They answered every claim again: from "
-        "the loads where they are kept, else from the printed numbers. "
+        "twenty claims](../decisions/0126-patience-and-rules-3.md). They answered every claim "
+        "again: from the loads where they are kept, else from the printed numbers. "
         f"{len(moved)} of {len(now)} answers changed."
     )
     yield ""

@@ -78,7 +78,7 @@ def test_a_range_asks_for_its_side_and_for_both_of_its_ends(name, ratios, direct
         | {"page_bytes": 1000.0}
         | dict.fromkeys(METRICS, 1000 * base * (1 + 0.001 * draw.standard_normal()))
         for page in range(part.cells)
-        for block in range(5)
+        for block in range(15)  # with five, one end alone decides nothing
         for stack, base in (("h2-full", 1.0), ("QUIC", ratios[page % 2]))
     ]
     found = CLAIMS[name].answer(Evidence(pl.DataFrame(rows, schema=SCHEMA)))

@@ -318,7 +318,7 @@ def _compared(named: Sequence[str], behind: pl.DataFrame, evidence: Evidence) ->
     """Return the fewest loads that ended of any of these stacks on any cell that was run, among
     cells where each of them ended any."""
     keys = set(behind.select("study", *CELL).iter_rows())
-    least = []
+    least: list[int] = []
     for cell in (cell for cell in evidence.cells if cell.key in keys):
         ended = [int((~cell.stacks[s].censored).sum()) for s in named if s in cell.stacks]
         least += [min(ended)] if ended and min(ended) else []

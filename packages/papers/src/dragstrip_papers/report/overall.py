@@ -55,8 +55,8 @@ today's browser in real time, then the browser in virtual time, then the load ge
 time, whose answers are marked *predicted*. Where only a printed number is left of the nearest, and
 a farther one says the same from kept loads, that one counts. The table shows all. **How near**:
 `native` means the paper's own protocols, `surrogate` today's in their place; pages are recorded,
-made as the paper describes them, or stand-ins of our sizes. *n* is the least number of loads that are
-compared in a cell."""
+made as the paper describes them, or stand-ins of our sizes. *n* is the least number of loads
+that are compared in a cell."""
 
 
 def page(rows: Sequence[Row], headlines: Iterable[Headline]) -> str:
