@@ -321,7 +321,8 @@ def _compared(named: Sequence[str], behind: pl.DataFrame, evidence: Evidence) ->
     least: list[int] = []
     for cell in (cell for cell in evidence.cells if cell.key in keys):
         ended = [int((~cell.stacks[s].censored).sum()) for s in named if s in cell.stacks]
-        least += [min(ended)] if ended and min(ended) else []
+        if ended and all(ended):
+            least.append(min(ended))
     blocks = min(behind["blocks"].to_list(), default=0)
     return min(least, default=blocks)
 
