@@ -250,8 +250,35 @@ def build(predicate: AnyPredicate, world: World, levels: Levels) -> None:
 
 @build.register
 def _(predicate: All, world: World, levels: Levels) -> None:
+    if ends := _range(predicate):
+        _between(*ends, world, levels)
+        return
     for i, part in enumerate(predicate.parts):
         build(part, World("true", world.side) if world.alone and i else world, levels)
+
+
+def _range(predicate: All) -> tuple[Extreme, Extreme] | None:
+    """Return the two parts that ask for the greatest and, upside down, for the least ratio of the
+    same cells."""
+    ends = [part for part in predicate.parts if isinstance(part, Extreme)]
+    if len(ends) != 2 or len(predicate.parts) != 2:
+        return None
+    most, least = ends
+    swapped = [most.a] == least.b and most.b == [least.a]
+    return (most, least) if swapped and most.where == least.where else None
+
+
+def _between(most: Extreme, least: Extreme, world: World, levels: Levels) -> None:
+    """Give a tenth of the cells the greatest ratio, a tenth the least, and all others one
+    between."""
+    other = World("true", world.side) if world.alone else world
+    high = _target(_band(most), world, ratio=True, clear=CLEAR)
+    low = 1 / _target(_band(least), other, ratio=True, clear=CLEAR)
+    places = levels.chosen(most.where, most.unless, [most.a, *most.b])
+    few = max(3, round(0.1 * len(places)))
+    for i, place in enumerate(places):
+        ratio = high if i < few else low if i < 2 * few else sqrt(high * low)
+        levels.ratio(place, most.metric, most.a, most.b[0], ratio)
 
 
 @build.register
