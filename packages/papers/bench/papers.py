@@ -44,7 +44,7 @@ def main() -> None:
 
 def add(folder: Path, name: str) -> None:
     """The answers of a paper's folder, and its page of claims. Raises `InputError`."""
-    command = f"uv run python packages/papers/bench/papers.py --add {folder} {name}"
+    command = f"uv run python packages/papers/bench/papers.py --add {folder.name} {name}"
     write(RESULTS / "answers", of_folder(folder, name, command))
     found = msgspec.json.decode((folder / "claims.json").read_bytes(), type=Findings)
     shutil.copy(folder / FILE, RESULTS / "loads" / f"{name}.parquet")

@@ -145,7 +145,7 @@ def _told(claim: Finding) -> Told:
         size=claim.size,
         ours=claim.ours,
         why=claim.why,
-        caveats=claim.caveats,
+        caveats=(*claim.near.changed, *claim.caveats),
         more=claim.more,
         stacks=claim.near.stacks,
         pages=claim.near.pages,
