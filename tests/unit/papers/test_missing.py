@@ -22,7 +22,7 @@ IN_SETS = FasterShare(cells=len(PAGES), a="b", than=["a"], take=5, loads=5, at_l
 
 
 def known(blocks: int, invalid: int) -> Evidence:
-    """On each page b takes a tenth less than a; so many visits of b do not count."""
+    """Return loads in which b takes a tenth less than a, and this number of invalid visits of b."""
     found = pages(lambda _: {"a": 1000.0, "b": 900.0}, blocks=blocks, spread=0.02)
     slow = pl.when(pl.col("stack") == "b", pl.col("block").str.ends_with("000")).then(1300.0)
     loads = found.loads.with_columns(plt_ms=slow.otherwise(pl.col("plt_ms")))
