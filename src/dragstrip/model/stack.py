@@ -624,7 +624,7 @@ def _protocol(protocol: str) -> str:
 
 
 def _either(yes: str, no: str) -> Any:
-    return lambda value: yes if value else no
+    return lambda value: yes.format(value) if value else no
 
 
 def _certificates(kind: str) -> str:
@@ -667,11 +667,11 @@ _WORDS: Mapping[str, tuple[str, Any]] = {
     ),
     "buffer_bytes": (
         "socket buffers",
-        lambda n: f"socket buffers up to {n} bytes" if n else "the kernel's socket buffers",
+        _either("socket buffers up to {} bytes", "the kernel's socket buffers"),
     ),
     "receive_window_packets": (
         "initial receive window",
-        lambda n: f"initial receive window {n} packets" if n else "the kernel's receive window",
+        _either("initial receive window {} packets", "the kernel's receive window"),
     ),
     "fast_open": ("TCP Fast Open", _either("TCP Fast Open", "no TCP Fast Open")),
     "tls_record": (
@@ -686,13 +686,13 @@ _WORDS: Mapping[str, tuple[str, Any]] = {
     "udp_payload_bytes": ("packet size", "UDP payload {} bytes".format),
     "udp_start_bytes": (
         "packet size at first",
-        lambda n: f"searches for its packet size from {n} bytes" if n else "full packets at once",
+        _either("searches for its packet size from {} bytes", "full packets at once"),
     ),
     "flow_window_bytes": ("flow control", "flow-control window {} bytes".format),
     "streams_at_once": ("requests at once", "up to {} requests at once".format),
     "ack_every_packets": (
         "acknowledgements",
-        lambda n: f"asks for an ACK every {n} packets" if n else "acknowledgements as they come",
+        _either("asks for an ACK every {} packets", "acknowledgements as they come"),
     ),
     "migration": (
         "migration",
@@ -700,15 +700,15 @@ _WORDS: Mapping[str, tuple[str, Any]] = {
     ),
     "handshake_timeout_s": (
         "handshake timeout",
-        lambda n: f"waits {n} s for a handshake" if n else "the browser's handshake timeout",
+        _either("waits {} s for a handshake", "the browser's handshake timeout"),
     ),
     "idle_timeout_s": (
         "idle timeout",
-        lambda n: f"closes connections idle for {n} s" if n else "the browser's idle timeout",
+        _either("closes connections idle for {} s", "the browser's idle timeout"),
     ),
     "qpack_table_bytes": (
         "QPACK's dynamic table",
-        lambda n: f"QPACK's dynamic table {n} bytes" if n else "no dynamic table in QPACK",
+        _either("QPACK's dynamic table {} bytes", "no dynamic table in QPACK"),
     ),
     "tls": ("TLS", lambda v: "QUIC Crypto" if v == "quic-crypto" else f"TLS {v}"),
     "resumption": ("resumption", _either("resumes sessions", "no resumption")),
@@ -722,12 +722,12 @@ _WORDS: Mapping[str, tuple[str, Any]] = {
     "chain_length": ("chain length", "a chain of {} certificates".format),
     "certificate_bytes": (
         "certificate size",
-        lambda n: f"certificates of {n} bytes" if n else "certificates without padding",
+        _either("certificates of {} bytes", "certificates without padding"),
     ),
     "scts": ("certificate timestamps", lambda n: f"{n} SCTs" if n else "no SCTs"),
     "staple_bytes": (
         "OCSP staple",
-        lambda n: f"an OCSP staple of {n} bytes" if n else "no OCSP staple",
+        _either("an OCSP staple of {} bytes", "no OCSP staple"),
     ),
     "certificate_compression": (
         "certificate compression",
@@ -765,7 +765,7 @@ _WORDS: Mapping[str, tuple[str, Any]] = {
     "server": ("server", str),
     "hold_rtts": (
         "first response",
-        lambda n: f"holds first responses for {n} RTT" if n else "first responses at once",
+        _either("holds first responses for {} RTT", "first responses at once"),
     ),
     "browser": ("browser", str),
 }

@@ -76,14 +76,12 @@ def unended(predicate: AnyPredicate, evidence: Evidence) -> Mapping[str, tuple[i
 
 def _mostly(predicate: AnyPredicate, evidence: Evidence) -> str:
     """Name a cell in which half of a stack's loads or more did not end; empty if there is none."""
-    cells = reached(predicate, evidence.cells)
-    named = stacks_of(predicate, {s: None for cell in cells for s in cell.stacks})
-    for cell in cells:
-        for stack in named:
-            lost = cell.stacks[stack].censored if stack in cell.stacks else np.array([])
-            if 2 * (count := int(lost.sum())) >= max(1, len(lost)):
+    for cell in evidence.cells:
+        alone = structs.replace(evidence, made=(cell,))
+        for stack, (count, made) in unended(predicate, alone).items():
+            if 2 * count <= made:
                 where = f"{corpus.label(cell.page)} over {cell.network}"
-                return f"{count} of {len(lost)} loads of {stack} on {where} did not"
+                return f"{made - count} of {made} loads of {stack} on {where} did not"
     return ""
 
 

@@ -164,8 +164,10 @@ def findings(
     cells = _counted(there, evidence.loads, numbers)
     stacks = paper.stacks(specs)
     asked = {spec.name: spec.runs for spec in specs}
+    chosen = older(evidence.loads)
     claims = tuple(
-        _finding(paper, claim, cells, evidence, stacks, asked, ran) for claim in paper.claims
+        _finding(paper, claim, cells, evidence, stacks, asked, ran, chosen)
+        for claim in paper.claims
     )
     counted = Counter(claim.verdict for claim in claims if not claim.restates)
     return Findings(
@@ -183,7 +185,7 @@ def findings(
         made=ran.made,
         sources=paper.sources,
         choices=tuple(paper.paper.choices),
-        chosen=older(evidence.loads),
+        chosen=chosen,
         surrogates=paper.stands_for,
         client=ran.client,
         clock=ran.clock,
@@ -215,6 +217,7 @@ def _finding(
     stacks: Mapping[str, Stack],
     asked: Mapping[str, int],
     ran: Ran,
+    chosen: Sequence[str],
 ) -> Finding:
     answer = claim.answer(evidence, frames=ran.clock.virtual and not ran.clock.prices_ns)
     named = stacks_of(claim.predicate, stacks) if claim.predicate else []
@@ -262,7 +265,7 @@ def _finding(
         surrogates=paper.surrogates(claim.predicate) if claim.predicate else {},
         players=paper.players(claim.predicate) if claim.predicate else {},
         servers=servers([stacks[name] for name in named]),
-        near=_near(paper, named, reached, behind, asked, ran, evidence),
+        near=_near(paper, named, reached, behind, asked, ran, evidence, chosen),
         restates=claim.restates,
         caveats=said,
         cells=len(reached),
@@ -297,6 +300,7 @@ def _near(
     asked: Mapping[str, int],
     ran: Ran,
     evidence: Evidence,
+    chosen: Sequence[str],
 ) -> Closeness:
     told = behind if len(behind) else reached
     kind: Stacks = "surrogate" if {*named} & {*paper.stands_for} else "native"
@@ -304,7 +308,7 @@ def _near(
     own = {name: what for made in ran.made for name, what in made.changed.items()}
     return Closeness(
         stacks=kind if named else "none",
-        pages=pages_of(told["page"].unique(), standins, older(evidence.loads)),
+        pages=pages_of(told["page"].unique(), standins, chosen),
         loads=_compared(named, behind, evidence),
         asked=max((asked[study] for study in told["study"].unique()), default=0),
         run=len(behind),
