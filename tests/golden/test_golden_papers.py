@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dragstrip_papers.answer import Verdict
 from dragstrip_papers.claims import published
-from dragstrip_papers.overall.given import Given, Told, Way
+from dragstrip_papers.overall.given import IN_VIRTUAL_TIME, Given, Told, Way
 from dragstrip_papers.overall.headline import Headline
 from dragstrip_papers.overall.needs import Power
 from dragstrip_papers.overall.rows import rows
@@ -30,6 +30,7 @@ def made(way: Way, page: str, rules: str, answers: dict[str, tuple[Verdict, str]
         paper="ranjan2019",
         page=page,
         way=way,
+        clock="network" if way in IN_VIRTUAL_TIME else "real",
         made="2026-11-25",
         rules=rules,
         frozen=bool(rules),

@@ -9,9 +9,11 @@ from msgspec import structs
 
 from dragstrip.model.errors import InputError
 from dragstrip_papers.answers.absent import absent
+from dragstrip_papers.answers.more import More
 from dragstrip_papers.campaign.space import reach, space
 from dragstrip_papers.claims import KEYS, published
-from dragstrip_papers.overall.given import Given, Told, read, write
+from dragstrip_papers.overall.clocks import by_clock
+from dragstrip_papers.overall.given import IN_VIRTUAL_TIME, Given, Told, read, write
 from dragstrip_papers.overall.headline import Headline, headlines
 from dragstrip_papers.overall.needs import least, powers, ways
 from dragstrip_papers.overall.rows import rows
@@ -22,15 +24,19 @@ ROOT = next(p for p in Path(__file__).parents if (p / "pyproject.toml").exists()
 RESULTS = ROOT / "docs" / "results"
 POWER = ROOT / "docs" / "reference" / "claims-power.json"
 POWERS = powers(POWER)
+MORE = More(of="blocks", have=31, need=62, answer="contradicted")
 CLAIMS = {claim.id: (published(key), claim) for key in KEYS for claim in published(key).claims}
 
 
-def run(way, answer, *, loads=5, page="a", made="2026-11-25", claim="megyesi2016-06", **more):
+def run(
+    way, answer, *, loads=5, page="a", made="2026-11-25", claim="megyesi2016-06", clock="", **more
+):
     told = Told(id=claim, answer=answer, ours="1.5", loads=loads, stacks="surrogate", **more)
     return Given(
         paper=claim.split("-")[0],
         page=page,
         way=way,
+        clock=clock or ("network" if way in IN_VIRTUAL_TIME else "real"),
         made=made,
         rules="",
         frozen=False,
@@ -104,6 +110,46 @@ def test_an_answer_from_loads_comes_before_one_from_print_that_says_the_same():
     assert row(printed, other).page == "printed", "a farther way never overrules a nearer one"
     many = run("virtual", "reproduced", page="many", loads=100, size="reproduced")
     assert row(many, kept).page == "loads", "of one way, too"
+
+
+def test_a_printed_number_does_not_count_where_as_many_kept_loads_say_otherwise():
+    rules = CLAIMS["megyesi2016-06"][0].rules
+    printed = run("virtual", "contradicted", page="printed", loads=31)
+    kept = structs.replace(run("virtual", "open", page="kept", loads=31, more=MORE), rules=rules)
+    assert row(printed, kept).page == "kept"
+    assert row(printed, structs.replace(kept, way="loader")).page == "printed", "another way"
+    few = structs.replace(run("virtual", "open", loads=30, more=MORE), rules=rules)
+    assert row(printed, few).page == "printed", "fewer loads"
+    part = structs.replace(run("virtual", "open", loads=31), rules=rules)
+    assert row(printed, part).page == "printed", "not all that the claim asks was run"
+
+
+def test_pages_that_cannot_test_a_claim_stand_unless_others_ran_as_many_cells():
+    rows_of_two_pages = "wolsing2019-60"
+    whole = run("browser", "not testable", run=4, claim=rows_of_two_pages)
+    part = run("virtual", "open", run=1, claim=rows_of_two_pages)
+    assert row(whole, part, claim=rows_of_two_pages).answer == "not testable"
+    all_ = run("virtual", "open", run=4, claim=rows_of_two_pages)
+    assert row(whole, all_, claim=rows_of_two_pages).answer == "open"
+
+
+def test_both_virtual_clocks_answers_stand_beside_each_other():
+    paper, claim = CLAIMS["megyesi2016-06"]
+    other = "megyesi2016-07"
+
+    def found(*given):
+        listed = by_clock([paper], rows([paper], given, POWERS), given)
+        return {one.row.id: (one.agree if one.both else None) for one in listed}
+
+    network = run("virtual", "reproduced", size="reproduced")
+    computing = structs.replace(network, page="b", clock="priced-2")
+    assert found(network) == {claim.id: None}
+    assert found(network, computing) == {claim.id: True}
+    apart = run("virtual", "contradicted", size="contradicted", clock="priced-2")
+    assert found(network, apart) == {claim.id: False}
+    asked = run("virtual", "open", clock="priced-2", claim=other)
+    assert found(network, asked) == {claim.id: None, other: None}
+    assert found(run("browser", "reproduced"), run("loader", "reproduced")) == {}
 
 
 def test_what_follows_from_a_claim_itself_no_run_changes():

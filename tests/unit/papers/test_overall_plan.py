@@ -84,6 +84,7 @@ def test_kept_answers_say_what_was_run():
         paper="cook2017",
         page="v",
         way="virtual",
+        clock="network",
         made="2026-11-25",
         rules="",
         frozen=True,

@@ -14,8 +14,18 @@ def told(
     claim: str, answer: str, ours: str, *, way: str = "browser", rules: str = "1.1.17", **more: str
 ) -> tuple[str, str | None, str | None]:
     one = Told(id=claim, answer=answer, ours=ours, loads=31, run=38, stacks="surrogate", **more)
-    given = Given(paper=claim.split("-")[0], page="p", way=way, made="2026-11-22", rules=rules,
-                  frozen=True, source="capsule", command="", answers=(one,))  # fmt: skip
+    given = Given(
+        paper=claim.split("-")[0],
+        page="p",
+        way=way,
+        clock="real",
+        made="2026-11-22",
+        rules=rules,
+        frozen=True,
+        source="capsule",
+        command="",
+        answers=(one,),
+    )
     found = reread(CLAIMS[claim], given, one)
     return found.answer, found.direction, found.size
 
@@ -55,8 +65,18 @@ def test_an_interval_by_unknown_rules_decides_nothing_anew():
 def test_some_cells_do_not_decide_for_all():
     few = CLAIMS[GAIN]
     one = Told(id=GAIN, answer="open", ours="-0.09 [-0.1, -0.08]", loads=31, run=8)
-    given = Given(paper="wolsing2019", page="p", way="browser", made="2026-11-22", rules="1",
-                  frozen=True, source="capsule", command="", answers=(one,))  # fmt: skip
+    given = Given(
+        paper="wolsing2019",
+        page="p",
+        way="browser",
+        clock="real",
+        made="2026-11-22",
+        rules="1",
+        frozen=True,
+        source="capsule",
+        command="",
+        answers=(one,),
+    )
     assert reread(few, given, one).answer == "open"
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from dragstrip.model.clock import ClockKind
 from dragstrip.model.errors import InputError
 from dragstrip_papers.answer import Verdict
 from dragstrip_papers.answers.findings import Finding, Findings
@@ -58,6 +59,7 @@ class Given(Struct, frozen=True, kw_only=True):
     page: str
     """The page of claims in docs/results, without its suffix."""
     way: Way
+    clock: ClockKind
     made: str
     """Date of the run, as in 2026-11-25."""
     rules: str
@@ -115,6 +117,7 @@ def of_findings(found: Findings, source: Path, page: str, command: str) -> Given
         paper=found.paper,
         page=page,
         way=_way(found, source),
+        clock=found.clock.kind,
         made=found.began,
         rules=found.frozen.now,
         frozen=set(found.frozen.then) == {found.frozen.now},

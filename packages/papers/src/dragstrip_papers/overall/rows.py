@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 from msgspec import Struct, structs
 
+from dragstrip.model.clock import ClockKind
 from dragstrip_papers.answer import Verdict
 from dragstrip_papers.answers.absent import absent
 from dragstrip_papers.answers.missing import DECIDED
@@ -24,6 +25,7 @@ class Source(Struct, frozen=True, kw_only=True):
     answer: Verdict
     direction: Verdict | None
     size: Verdict | None
+    clock: ClockKind
     ours: str
     why: str
     caveats: tuple[str, ...]
@@ -103,7 +105,7 @@ def rows(papers: Iterable[Published], given: Sequence[Given], known: Powers) -> 
 def _row(
     paper: Published, claim: Claim, cells: pl.DataFrame, given: Sequence[Given], known: Powers
 ) -> Row:
-    sources = best(_today(paper, claim, page, told) for page, told in of_claim(given, claim.id))
+    sources = best(today(paper, claim, given))
     reached = reach(claim.predicate, cells)
     way = _decided_by(claim, sources, reached)
     answer, why = _answer(claim, sources, way, absent(claim, reached))
@@ -138,15 +140,16 @@ def best(answers: Iterable[tuple[Given, Told]]) -> dict[Way, Source]:
     An answer that decides the size comes first, then one that decides the direction, then one that
     more loads could decide. Among undecided answers, the one with the most cells comes first. Then
     an answer from loads comes before one that is read from a printed number, then the one with the
-    most loads, then the latest. The result lists the ways nearest to the paper first, and runs that
-    stand aside last.
+    most loads, then the latest. A printed number does not count where as many kept loads say
+    otherwise. The result lists the ways nearest to the paper first, and runs that stand aside last.
     """
     found: dict[Way, Source] = {}
-    for page, told in sorted(answers, key=_weight):
+    for page, told in sorted(_not_outdone(list(answers)), key=_weight):
         found[page.way] = Source(
             answer=told.answer,
             direction=told.direction,
             size=told.size,
+            clock=page.clock,
             ours=told.ours,
             why=told.why,
             caveats=told.caveats,
@@ -165,6 +168,33 @@ def best(answers: Iterable[tuple[Given, Told]]) -> dict[Way, Source]:
         )
     there = [way for way in WAYS if way in found]
     return {way: found[way] for way in sorted(there, key=lambda way: bool(found[way].aside))}
+
+
+def _not_outdone(answers: Sequence[tuple[Given, Told]]) -> list[tuple[Given, Told]]:
+    """Return the answers without those read from a printed number where a run of the same way asked
+    all that the claim asks, of as many cells, and kept as many loads."""
+    kept = [
+        (page, told)
+        for page, told in answers
+        if page.source == "capsule" and (told.answer in DECIDED or (told.more and told.more.of))
+    ]
+    return [
+        (page, told)
+        for page, told in answers
+        if page.source == "capsule"
+        or not any(
+            other.way == page.way
+            and not other.aside
+            and again.run >= told.run
+            and again.loads >= told.loads
+            for other, again in kept
+        )
+    ]
+
+
+def today(paper: Published, claim: Claim, given: Iterable[Given]) -> list[tuple[Given, Told]]:
+    """Return all answers to a claim of `paper` under today's rules, each with its page."""
+    return [_today(paper, claim, page, told) for page, told in of_claim(given, claim.id)]
 
 
 def _today(paper: Published, claim: Claim, page: Given, told: Told) -> tuple[Given, Told]:
@@ -202,8 +232,8 @@ def _decided_by(claim: Claim, sources: dict[Way, Source], reached: pl.DataFrame)
     If only a printed number is left of it, and a farther way says the same from loads, return that.
     If no way decides, return the nearest way that ran all of `reached`, the cells that the claim is
     about, or else the nearest that ran any of them. A way whose pages cannot test the claim ranks
-    behind a way whose pages can. Virtual time has no noise, so for a claim about noise it counts
-    only if no other way was run."""
+    behind a way whose pages can and that ran as many cells. Virtual time has no noise, so for a
+    claim about noise it counts only if no other way was run."""
     if claim.predicate is None:
         return None
     ended = [way for way, source in sources.items() if source.answer in DECIDED]
@@ -212,7 +242,9 @@ def _decided_by(claim: Claim, sources: dict[Way, Source], reached: pl.DataFrame)
     tried = [way for way, source in sources.items() if source.ours]
     if noiseless(claim.predicate, reached):
         tried = [way for way in tried if way not in IN_VIRTUAL_TIME] or tried
-    tried = [way for way in tried if sources[way].answer == "open"] or tried
+    most = max((sources[way].run for way in tried if sources[way].answer != "open"), default=0)
+    could = [way for way in tried if sources[way].answer == "open" and sources[way].run >= most]
+    tried = could or [way for way in tried if sources[way].answer != "open"]
     whole = [way for way in tried if sources[way].run >= reached.height]
     return next(iter([*ended, *whole, *tried]), None)
 
