@@ -15,6 +15,8 @@ from dragstrip.verdict.rules import VERSION
 from dragstrip_papers.answer import Answer, Verdict
 from dragstrip_papers.answers.absent import absent
 from dragstrip_papers.answers.caveats import caveats
+from dragstrip_papers.answers.clock_error import too_near
+from dragstrip_papers.answers.missing import DECIDED
 from dragstrip_papers.answers.more import More, more
 from dragstrip_papers.answers.near import Closeness, Stacks, pages_of
 from dragstrip_papers.answers.noise import noiseless
@@ -228,7 +230,10 @@ def _finding(
         answer = without_shares(claim.predicate, answer)
     elif ran.clock.virtual and len(reached) and {*reached["study"]} <= {*paper.paper.real_time}:
         answer = _undecided(answer, "not testable", NO_COMPUTING, ours="")
-    elif ran.clock.virtual and (why := noiseless(claim.predicate, reached)):
+    elif ran.clock.virtual and (
+        why := noiseless(claim.predicate, reached)
+        or (too_near(claim.predicate, evidence, ran.clock) if answer.verdict in DECIDED else "")
+    ):
         answer = _undecided(answer, "open", why, ours=answer.ours)
     if answer.verdict == "open" and (why := absent(claim, reached)):
         answer = _undecided(answer, "not testable", why, ours=answer.ours)

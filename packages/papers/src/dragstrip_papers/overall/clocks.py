@@ -26,6 +26,13 @@ class ByClock(Struct, frozen=True, kw_only=True):
         return all(source and source.answer in DECIDED for source in (self.network, self.computing))
 
     @property
+    def alone(self) -> bool:
+        """Whether only the browser in virtual time decides the claim."""
+        return {way for way, source in self.row.sources.items() if source.answer in DECIDED} == {
+            "virtual"
+        }
+
+    @property
     def agree(self) -> bool:
         """Whether both clocks decide the claim, and alike: its direction and its size."""
         return self.both and _verdicts(self.network) == _verdicts(self.computing)

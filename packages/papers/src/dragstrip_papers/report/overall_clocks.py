@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from dragstrip.report.words.numbers import DASH
+from dragstrip_papers.answers.missing import DECIDED
 from dragstrip_papers.overall.clocks import ByClock
 from dragstrip_papers.overall.rows import Source
 from dragstrip_papers.report.overall import WIDE, short
+from dragstrip_papers.report.overall_plan import WAYS
 
 INTRO = """\
 Made by `uv run python packages/papers/bench/papers.py`. It lists each claim that the browser in
@@ -26,22 +28,23 @@ def page(found: Sequence[ByClock]) -> str:
 
 def _tally(found: Sequence[ByClock]) -> str:
     resting = [one for one in found if one.row.way == "virtual"]
+    alone = sum(one.alone for one in resting)
     asked = [one for one in found if one.computing]
     both = [one for one in found if one.both]
     apart = [one.row.id for one in both if not one.agree]
     told = f" They differ on {', '.join(apart)}." if apart else ""
     left = sum(one.computing is None for one in resting)
     return (
-        f"{len(resting)} claims rest on the browser in virtual time. The default clock was asked "
-        f"{len(asked)} claims of this list. Both clocks decide {len(both)}, and agree on "
-        f"{len(both) - len(apart)}.{told} {left} claims that rest on virtual time have no answer "
-        "by the default clock."
+        f"{len(resting)} claims rest on the browser in virtual time, and {alone} of them on "
+        f"nothing else. The default clock was asked {len(asked)} claims of this list. Both clocks "
+        f"decide {len(both)}, and agree on {len(both) - len(apart)}.{told} {left} claims that rest "
+        "on virtual time have no answer by the default clock."
     )
 
 
 def _table(found: Sequence[ByClock]) -> Iterator[str]:
-    yield "| claim | says | the network alone | the default clock | agree |"
-    yield "|---|---|---|---|---|"
+    yield "| claim | says | the network alone | the default clock | agree | other ways |"
+    yield "|---|---|---|---|---|---|"
     for one in found:
         cells = (
             one.row.id,
@@ -49,8 +52,19 @@ def _table(found: Sequence[ByClock]) -> Iterator[str]:
             _told(one.row.id, one.network),
             _told(one.row.id, one.computing),
             ("yes" if one.agree else "**no**") if one.both else DASH,
+            _others(one),
         )
         yield "| " + " | ".join(text.replace("|", "\\|") for text in cells) + " |"
+
+
+def _others(one: ByClock) -> str:
+    """Return the answers of the other ways that decide the claim."""
+    decided = {
+        way: source.answer
+        for way, source in one.row.sources.items()
+        if way != "virtual" and source.answer in DECIDED
+    }
+    return ", ".join(f"{WAYS[way]}: {answer}" for way, answer in decided.items()) or DASH
 
 
 def _told(claim: str, source: Source | None) -> str:
