@@ -137,9 +137,8 @@ def _row(
 def best(answers: Iterable[tuple[Given, Told]]) -> dict[Way, Source]:
     """Return for each way of running the answer that says most.
 
-    An answer that decides the size comes first, then one that decides the direction, then one that
-    more loads could decide. Among undecided answers, the one with the most cells comes first. Then
-    an answer from loads comes before one that is read from a printed number, then the one with the
+    An answer that decides the size comes first, then one that decides the direction. Among others,
+    the one with the most cells comes first, then one that more loads could decide. Then an answer from loads comes before one that is read from a printed number, then the one with the
     most loads, then the latest. A printed number does not count where as many kept loads say
     otherwise. The result lists the ways nearest to the paper first, and runs that stand aside last.
     """
@@ -217,14 +216,13 @@ def _column(verdict: Verdict | None, answer: Verdict) -> Verdict | None:
     return None if answer == "derived" else verdict
 
 
-def _weight(answer: tuple[Given, Told]) -> tuple[int, bool, int, bool, int, str]:
+def _weight(answer: tuple[Given, Told]) -> tuple[int, int, bool, bool, int, str]:
     page, told = answer
+    open_ = told.answer == "open"
     decided = told.answer in DECIDED
-    rank = 3 + _sized(told.size) if decided else 1
-    if told.answer == "open":
-        rank = 2 if told.ours else 0
-    cells, from_loads = 0 if decided else told.run, page.source == "capsule"
-    return rank, bool(told.ours), cells, from_loads, told.loads, page.made
+    rank = 3 + _sized(told.size) if decided else 2 if told.ours else 0 if open_ else 1
+    cells = 0 if decided else told.run
+    return rank, cells, open_, page.source == "capsule", told.loads, page.made
 
 
 def _decided_by(claim: Claim, sources: dict[Way, Source], reached: pl.DataFrame) -> Way | None:
