@@ -170,25 +170,26 @@ def best(answers: Iterable[tuple[Given, Told]]) -> dict[Way, Source]:
 
 
 def _not_outdone(answers: Sequence[tuple[Given, Told]]) -> list[tuple[Given, Told]]:
-    """Return the answers without those read from a printed number where a run of the same way asked
-    all that the claim asks, of as many cells, and kept as many loads."""
-    kept = [
-        (page, told)
-        for page, told in answers
-        if page.source == "capsule" and (told.answer in DECIDED or (told.more and told.more.of))
-    ]
+    """Return the answers without those read from a printed number where a run of the same way kept
+    as many loads of as many cells."""
+    kept = [(page, told) for page, told in answers if page.source == "capsule" and told.ours]
     return [
         (page, told)
         for page, told in answers
         if page.source == "capsule"
         or not any(
-            other.way == page.way
-            and not other.aside
-            and again.run >= told.run
-            and again.loads >= told.loads
+            other.way == page.way and not other.aside and _outdoes(again, told)
             for other, again in kept
         )
     ]
+
+
+def _outdoes(kept: Told, printed: Told) -> bool:
+    """Return whether kept loads are as many, of as many cells. If how many cells were printed is
+    not known, the kept ones must decide the claim, or more like them would."""
+    whole = kept.answer in DECIDED or (kept.more is not None and kept.more.of is not None)
+    there = kept.run >= printed.run if printed.run else whole
+    return there and kept.loads >= printed.loads
 
 
 def today(paper: Published, claim: Claim, given: Iterable[Given]) -> list[tuple[Given, Told]]:
