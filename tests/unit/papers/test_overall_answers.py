@@ -148,7 +148,9 @@ def test_both_virtual_clocks_answers_stand_beside_each_other():
     apart = run("virtual", "contradicted", size="contradicted", clock="priced-2")
     assert found(network, apart) == {claim.id: False}
     asked = run("virtual", "open", clock="priced-2", claim=other)
-    assert found(network, asked) == {claim.id: None, other: None}
+    assert found(network, asked) == {claim.id: None}
+    decided = run("virtual", "reproduced", clock="priced-2", claim=other)
+    assert found(network, decided) == {claim.id: None, other: None}
     assert found(run("browser", "reproduced"), run("loader", "reproduced")) == {}
 
 

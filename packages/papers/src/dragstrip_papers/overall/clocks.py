@@ -21,9 +21,14 @@ class ByClock(Struct, frozen=True, kw_only=True):
     """By the clock in which computing takes time, the default of `--virtual`."""
 
     @property
+    def decided(self) -> bool:
+        """Whether the clock in which computing takes time decides the claim."""
+        return self.computing is not None and self.computing.answer in DECIDED
+
+    @property
     def both(self) -> bool:
         """Whether both clocks decide the claim."""
-        return all(source and source.answer in DECIDED for source in (self.network, self.computing))
+        return self.decided and self.network is not None and self.network.answer in DECIDED
 
     @property
     def alone(self) -> bool:
@@ -41,13 +46,12 @@ class ByClock(Struct, frozen=True, kw_only=True):
 def by_clock(
     papers: Iterable[Published], rows: Sequence[Row], given: Sequence[Given]
 ) -> list[ByClock]:
-    """Return each claim that the browser in virtual time decides, or that its default clock was
-    asked."""
+    """Return each claim that the browser in virtual time decides, by either clock."""
     of = {row.id: row for row in rows}
     found = [
         _sources(paper, claim, of[claim.id], given) for paper in papers for claim in paper.claims
     ]
-    return [one for one in found if one.row.way == "virtual" or one.computing]
+    return [one for one in found if one.row.way == "virtual" or one.decided]
 
 
 def _sources(paper: Published, claim: Claim, row: Row, given: Sequence[Given]) -> ByClock:

@@ -138,9 +138,10 @@ def best(answers: Iterable[tuple[Given, Told]]) -> dict[Way, Source]:
     """Return for each way of running the answer that says most.
 
     An answer that decides the size comes first, then one that decides the direction. Among others,
-    the one with the most cells comes first, then one that more loads could decide. Then an answer from loads comes before one that is read from a printed number, then the one with the
-    most loads, then the latest. A printed number does not count where as many kept loads say
-    otherwise. The result lists the ways nearest to the paper first, and runs that stand aside last.
+    the one with the most cells comes first, then one that more loads could decide. Then an answer
+    from loads comes before one that is read from a printed number, then the one with the most
+    loads, then the latest. A printed number does not count where as many kept loads say otherwise.
+    The result lists the ways nearest to the paper first, and runs that stand aside last.
     """
     found: dict[Way, Source] = {}
     for page, told in sorted(_not_outdone(list(answers)), key=_weight):

@@ -11,9 +11,9 @@ from dragstrip_papers.report.overall_plan import WAYS
 
 INTRO = """\
 Made by `uv run python packages/papers/bench/papers.py`. It lists each claim that the browser in
-virtual time decides, and each that its default clock was asked. By **the network alone**
-(`--virtual --no-computing`) computing takes no time; by **the default clock** (`--virtual`) it
-takes [the time it is priced at](../reference/virtual-computing.md).
+virtual time decides. By **the network alone** (`--virtual --no-computing`) computing takes no time;
+by **the default clock** (`--virtual`) it takes
+[the time it is priced at](../reference/virtual-computing.md).
 
 Two answers agree if both clocks decide the claim, and give its direction and its size the same
 answer. Their campaigns differ in more than the clock: in blocks, in how long QUIC waits, and in the
@@ -29,14 +29,14 @@ def page(found: Sequence[ByClock]) -> str:
 def _tally(found: Sequence[ByClock]) -> str:
     resting = [one for one in found if one.row.way == "virtual"]
     alone = sum(one.alone for one in resting)
-    asked = [one for one in found if one.computing]
+    by_default = sum(one.decided for one in found)
     both = [one for one in found if one.both]
     apart = [one.row.id for one in both if not one.agree]
     told = f" They differ on {', '.join(apart)}." if apart else ""
-    left = sum(one.computing is None for one in resting)
+    left = sum(not one.decided for one in resting)
     return (
         f"{len(resting)} claims rest on the browser in virtual time, and {alone} of them on "
-        f"nothing else. The default clock was asked {len(asked)} claims of this list. Both clocks "
+        f"nothing else. The default clock decides {by_default} claims of this list. Both clocks "
         f"decide {len(both)}, and agree on {len(both) - len(apart)}.{told} {left} claims that rest "
         "on virtual time have no answer by the default clock."
     )
@@ -76,6 +76,5 @@ def _told(claim: str, source: Source | None) -> str:
         if verdict and verdict != source.answer
     ]
     notes = f" ({', '.join(columns)})" if columns else ""
-    return (
-        f"[{source.answer}]({source.page}.md#{claim}){notes}: {short(source.ours)}, n = {source.n}"
-    )
+    said = short(source.ours) if source.answer in DECIDED else source.why
+    return f"[{source.answer}]({source.page}.md#{claim}){notes}: {said}, n = {source.n}"
