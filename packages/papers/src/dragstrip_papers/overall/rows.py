@@ -139,9 +139,10 @@ def best(answers: Iterable[tuple[Given, Told]]) -> dict[Way, Source]:
 
     An answer that decides the size comes first, then one that decides the direction. Among others,
     the one with the most cells comes first, then one that more loads could decide. Then an answer
-    from loads comes before one that is read from a printed number, then the one with the most
-    loads, then the latest. A printed number does not count where as many kept loads say otherwise.
-    The result lists the ways nearest to the paper first, and runs that stand aside last.
+    from loads comes before one that is read from a printed number, then one on today's pages before
+    one on older stand-ins, then the one with the most loads, then the latest. A printed number does
+    not count where as many kept loads say otherwise. The result lists the ways nearest to the paper
+    first, and runs that stand aside last.
     """
     found: dict[Way, Source] = {}
     for page, told in sorted(_not_outdone(list(answers)), key=_weight):
@@ -218,13 +219,14 @@ def _column(verdict: Verdict | None, answer: Verdict) -> Verdict | None:
     return None if answer == "derived" else verdict
 
 
-def _weight(answer: tuple[Given, Told]) -> tuple[int, int, bool, bool, int, str]:
+def _weight(answer: tuple[Given, Told]) -> tuple[int, int, bool, bool, bool, int, str]:
     page, told = answer
     open_ = told.answer == "open"
     decided = told.answer in DECIDED
     rank = 3 + _sized(told.size) if decided else 2 if told.ours else 0 if open_ else 1
     cells = 0 if decided else told.run
-    return rank, cells, open_, page.source == "capsule", told.loads, page.made
+    from_loads, todays = page.source == "capsule", told.pages != "chosen stand-in"
+    return rank, cells, open_, from_loads, todays, told.loads, page.made
 
 
 def _decided_by(claim: Claim, sources: dict[Way, Source], reached: pl.DataFrame) -> Way | None:

@@ -55,10 +55,12 @@ today's browser in real time, then the browser in virtual time, then the load ge
 time, whose answers are marked *predicted*. Where only a printed number is left of the nearest, and
 a farther one says the same from kept loads, that one counts. A printed number does not count where
 as many kept loads of the same way say otherwise. Virtual time does not answer
-[what its clock may be off by](../decisions/0127-printed-answers-by-the-default-clock.md). The table
-shows all. **How near**: `native` means the paper's own protocols, `surrogate` today's in their place; pages are recorded,
-made as the paper describes them, or stand-ins of our sizes. *n* is the least number of loads
-that are compared in a cell."""
+[what its clock may be off by](../decisions/0127-printed-answers-by-the-default-clock.md). Today's
+stand-ins, fitted to a published SpeedIndex, come before older ones. The table shows all.
+
+**How near**: `native` means the paper's own protocols, `surrogate` today's in their place; pages
+are recorded, made as the paper describes them, or stand-ins of our sizes. *n* is the least number
+of loads that are compared in a cell."""
 
 
 def page(rows: Sequence[Row], headlines: Iterable[Headline]) -> str:
