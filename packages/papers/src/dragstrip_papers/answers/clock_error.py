@@ -14,11 +14,12 @@ from dragstrip_papers.rtts import OneRtt, OneRttTable
 
 _PRICED: Mapping[str, float] = {"DSL": 0.12, "LTE": 0.03}
 """How far a clock in which computing has a price may be off on one page, as a share of its load
-time, by network: three times the median by which ratios of stacks differ from real time's
-(docs/reference/virtual-computing.md, nineteen stand-ins that no price was chosen by). Over slow
+time, by network. It is three times the median by which ratios of stacks differ from real time's, on
+nineteen stand-ins that no price was chosen by (docs/reference/virtual-computing.md). Over slow
 networks computing hardly counts."""
 _NETWORK: Mapping[str, float] = {"DSL": 0.3, "LTE": 0.09}
-"""The same for the clock of the network alone (docs/reference/virtual-time.md#true, page load)."""
+"""How far the clock of the network alone may be off, found in the same way
+(docs/reference/virtual-time.md#true, page load)."""
 
 
 def too_near(predicate: AnyPredicate | None, evidence: Evidence, clock: Clock) -> str:

@@ -16,9 +16,9 @@ class ByClock(Struct, frozen=True, kw_only=True):
 
     row: Row
     network: Source | None
-    """By the clock of the network alone, in which computing takes no time."""
+    """Answer by the clock of the network alone, in which computing takes no time."""
     computing: Source | None
-    """By the clock in which computing takes time, the default of `--virtual`."""
+    """Answer by the clock in which computing takes time, the default of `--virtual`."""
 
     @property
     def decided(self) -> bool:
