@@ -52,14 +52,17 @@ def test_half_a_round_trip_must_be_more_than_the_clock_may_be_off(claim, clock, 
 
 
 def test_a_claim_that_such_loads_would_decide_stays_open():
-    def answers(clock):
-        found = findings(PAPER, PAPER.specs(), Ran(clock=clock), loads(0.2)).claims
+    def answers(clock, client="browser"):
+        ran = Ran(clock=clock, client=client)
+        found = findings(PAPER, PAPER.specs(), ran, loads(0.2)).claims
         return {claim.id: claim for claim in found}
 
     real, virtual = answers(REAL), answers(PRICED)
     assert real[PLT].verdict == "reproduced"
     assert (virtual[PLT].verdict, virtual[PLT].size) == ("open", "open")
     assert "the clock may be off by 24 ms" in virtual[PLT].why
+    predicted = answers(NETWORK, "loader")
+    assert (predicted[PLT].verdict, predicted[PLT].size) == ("open", "open")
     assert virtual[LTE].verdict == real[LTE].verdict == "reproduced"
 
 

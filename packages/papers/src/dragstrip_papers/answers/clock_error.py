@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from dragstrip.model.clock import Clock
+from dragstrip_papers.cells import fits
 from dragstrip_papers.measured import Evidence
 from dragstrip_papers.parts import parts_of
 from dragstrip_papers.predicates import AnyPredicate
@@ -41,12 +42,12 @@ def too_near(predicate: AnyPredicate | None, evidence: Evidence, clock: Clock) -
 def on_a_fast_network(predicate: AnyPredicate | None) -> str:
     """Return a network on which such a claim asks for more than the clock may show; empty if there
     is none. For answers whose loads, and so load times, are not kept."""
-    asked = [part.where.get("network") for part in _counted(predicate)]
-    return next((name for name in _NETWORK if any(name in _names(one) for one in asked)), "")
-
-
-def _names(asked: object) -> list[object]:
-    return asked if isinstance(asked, list) else [asked]
+    for part in _counted(predicate):
+        asked = {name: value for name, value in part.where.items() if name == "network"}
+        for network in _NETWORK:
+            if fits({"network": network}.get, asked):
+                return network
+    return ""
 
 
 def _counted(predicate: AnyPredicate | None) -> Iterator[OneRtt | OneRttTable]:

@@ -230,11 +230,11 @@ def _finding(
         answer = without_shares(claim.predicate, answer)
     elif ran.clock.virtual and len(reached) and {*reached["study"]} <= {*paper.paper.real_time}:
         answer = _undecided(answer, "not testable", NO_COMPUTING, ours="")
-    elif ran.clock.virtual and (
-        why := noiseless(claim.predicate, reached)
-        or (too_near(claim.predicate, evidence, ran.clock) if answer.verdict in DECIDED else "")
-    ):
+    elif ran.clock.virtual and (why := noiseless(claim.predicate, reached)):
         answer = _undecided(answer, "open", why, ours=answer.ours)
+    off = too_near(claim.predicate, evidence, ran.clock) if ran.clock.virtual else ""
+    if off and answer.verdict in DECIDED:
+        answer = _undecided(answer, "open", off, ours=answer.ours)
     if answer.verdict == "open" and (why := absent(claim, reached)):
         answer = _undecided(answer, "not testable", why, ours=answer.ours)
     undecided = answer.verdict == "open"
