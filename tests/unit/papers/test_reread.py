@@ -10,12 +10,10 @@ from dragstrip_papers.overall.reread import reread
 CLAIMS = {c.id: c for key in ("wolsing2019", "megyesi2016") for c in published(key).claims}
 
 
-def told(
-    claim: str, answer: str, ours: str, *, way: str = "browser", rules: str = "1.1.17", **more: str
-) -> tuple[str, str | None, str | None]:
-    one = Told(id=claim, answer=answer, ours=ours, loads=31, run=38, stacks="surrogate", **more)
-    given = Given(
-        paper=claim.split("-")[0],
+def printed(one: Told, *, rules: str, way: str = "browser") -> Given:
+    """Return the page that prints this answer."""
+    return Given(
+        paper=one.id.split("-")[0],
         page="p",
         way=way,
         clock="real",
@@ -26,7 +24,13 @@ def told(
         command="",
         answers=(one,),
     )
-    found = reread(CLAIMS[claim], given, one)
+
+
+def told(
+    claim: str, answer: str, ours: str, *, way: str = "browser", rules: str = "1.1.17", **more: str
+) -> tuple[str, str | None, str | None]:
+    one = Told(id=claim, answer=answer, ours=ours, loads=31, run=38, stacks="surrogate", **more)
+    found = reread(CLAIMS[claim], printed(one, way=way, rules=rules), one)
     return found.answer, found.direction, found.size
 
 
@@ -73,19 +77,7 @@ def test_print_of_a_virtual_clock_does_not_answer_what_the_clock_may_be_off_by()
 def test_some_cells_do_not_decide_for_all():
     few = CLAIMS[GAIN]
     one = Told(id=GAIN, answer="open", ours="-0.09 [-0.1, -0.08]", loads=31, run=8)
-    given = Given(
-        paper="wolsing2019",
-        page="p",
-        way="browser",
-        clock="real",
-        made="2026-11-22",
-        rules="1",
-        frozen=True,
-        source="capsule",
-        command="",
-        answers=(one,),
-    )
-    assert reread(few, given, one).answer == "open"
+    assert reread(few, printed(one, rules="1"), one).answer == "open"
 
 
 @pytest.mark.parametrize(("lost", "answer"), [("10 of QUIC", "contradicted"),

@@ -1,4 +1,4 @@
-"""Sets what the browser's two virtual clocks answer beside each other, claim by claim."""
+"""Compares the answers of the browser's two virtual clocks, claim by claim."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -29,7 +29,7 @@ from dragstrip_papers.scenarios import ScenarioShare
 from dragstrip_papers.shares import FasterShare
 
 UNKNOWN = "its loads are not kept, and the printed number does not decide by today's rules"
-NO_TIMES = "its loads are not kept, so what the virtual clock may be off is not known"
+NO_TIMES = "its loads are not kept, so how far the virtual clock may be off is not known"
 _NUMBER = r"-?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf)"
 _SPAN = re.compile(
     rf"({_NUMBER})(?: \w+)? \[({_NUMBER}), ({_NUMBER})\]"
